@@ -7,7 +7,7 @@ import torch
 
 from saccade.attention import Tape
 from saccade.batch import NO_LABEL, Batch
-from saccade.layers.image_blocks import GridAttention
+from saccade.layers.image_blocks import BatchSpread, GridAttention
 from saccade.layers.spectral_norm import spectral_norm
 from saccade.models.sagan import SaganConfig
 from saccade.train.adversarial import AdversarialLoss
@@ -121,3 +121,60 @@ def test_shifted_images_are_cut_from_the_image_with_longer_edges():
     assert all(any(torch.equal(one, cut) for cut in cuts) for one in found)
     assert len({tuple(one.flatten().tolist()) for one in found}) > 5
     assert torch.equal(objective.eval()._moved(image), image)
+
+
+@pytest.mark.parametrize("labels", [[0, 2, 1, 1], [1, NO_LABEL, 0, 2]])
+def test_relativistic_losses_compare_pairs_and_the_penalty_is_the_squared_slope(labels):
+    model = tiny(normalized="generator", place_blocks=1, compare=True)
+    with torch.no_grad():
+        for _ in range(300):  # until power iteration has converged
+            model.generate(torch.randn(3, 4), torch.arange(3))
+    objective, given = AdversarialLoss(model, Adversarial(relativistic=True, penalty=3.0)), batch(labels)
+    known, real = given.labels.clamp_min(0), given.labels >= 0
+    pixels = model.pixels(given.pictures)
+
+    def scores(fake):
+        both = torch.cat([pixels, fake]).requires_grad_(True)
+        found = model.score(both, known.repeat(2))
+        slopes = torch.autograd.grad(found.sum(), both)[0].square().flatten(1).sum(1)
+        return found.detach().view(2, -1), slopes.view(2, -1)
+
+    objective.train().take_turn(1)
+    torch.manual_seed(2)
+    total = objective.losses(given).total
+    torch.manual_seed(2)
+    with torch.no_grad():
+        fake = model.generate(torch.randn(4, 4), known)
+    (right, drawn), slopes = scores(fake)
+    expected = (torch.log1p(torch.exp(drawn - right)) + 1.5 * slopes.sum(0))[real].sum()
+    assert float(total.detach()) == pytest.approx(float(expected), rel=1e-4)
+    total.backward()
+    assert all(part.grad is not None for part in model.discriminator.parameters())
+    objective.take_turn(2)
+    torch.manual_seed(3)
+    total = objective.losses(given).total.detach()
+    torch.manual_seed(3)
+    (right, drawn), _ = scores(model.generate(torch.randn(4, 4), known).detach())
+    judged = model.judge(given.pictures[..., 1:2])[1].log_softmax(-1).detach()
+    mistaken = -sum(float(judged[row, label]) for row, label in enumerate(labels) if label >= 0)
+    expected = torch.log1p(torch.exp(right - drawn))[real].sum()
+    assert float(total) == pytest.approx(mistaken + float(expected), rel=1e-4)
+
+
+def test_the_spread_of_a_batch_is_that_of_groups_of_neighbors():
+    torch.manual_seed(1)
+    layer = BatchSpread(3).eval()
+    h = torch.randn(16, 3)
+    found = layer(h)
+    for start in (0, 8):
+        group = h[start : start + 8]
+        spread = ((group - group.mean(0)).square().mean(0) + 1e-6).sqrt()
+        inside = torch.cat([group, spread.expand(8, 3)], 1) @ layer.linear.weight.T + layer.linear.bias
+        torch.testing.assert_close(found[start : start + 8], group + torch.relu(inside))
+    assert not torch.allclose(layer(h[:1]), found[:1]), "alone it is no group"
+
+
+def test_networks_are_normalized_as_the_settings_say():
+    for normalized, expected in (("both", {"generator", "discriminator"}), ("generator", {"generator"})):
+        model = tiny(normalized=normalized)
+        assert {name.partition(".")[0] for name, _ in model.named_parameters() if "original" in name} == expected

@@ -12,7 +12,10 @@ from saccade.attention import Attention, Tape
 from saccade.attention.scores.dot import DotScore
 from saccade.layers.spectral_norm import spectral_norm
 
-__all__ = ["ConditionalNorm", "DownBlock", "GridAttention", "UpBlock", "convolution"]
+__all__ = ["BatchSpread", "ConditionalNorm", "DownBlock", "GridAttention", "PlaceBlock", "UpBlock", "convolution"]
+
+_GROUPS = (8, 4, 2, 1)
+"""Sizes of the groups of images whose spread is measured, the first one that divides a batch."""
 
 
 def convolution(before: int, after: int, size: int = 3, *, bias: bool = True) -> nn.Conv2d:
@@ -100,3 +103,35 @@ class DownBlock(nn.Module):
         y = F.avg_pool2d(self.convolutions[1](F.relu(y)), 2)
         found: Tensor = y + self.short(F.avg_pool2d(x, 2))
         return found
+
+
+class PlaceBlock(nn.Module):
+    """Residual block of 1 × 1 convolutions, which looks at each place alone: (B, D, h, w) -> (B, D, h, w)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList([convolution(width, width, 1) for _ in range(2)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = x + self.convolutions[1](F.relu(self.convolutions[0](F.relu(x))))
+        return found
+
+
+class BatchSpread(nn.Module):
+    """Tells a discriminator how much the images of a batch differ: vectors h (B, D) -> (B, D).
+
+        h + ReLU(W [h, s] + b)        s is the standard deviation of each number in a group of up to 8 neighbors
+
+    So a generator that draws the same again and again is found out. After Karras et al. 2018, arXiv:1710.10196, who
+    average s to one number.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = spectral_norm(nn.Linear(2 * width, width))
+
+    def forward(self, h: Tensor) -> Tensor:
+        size = next(size for size in _GROUPS if len(h) % size == 0)
+        groups = h.view(-1, size, h.shape[1])
+        deviation = (groups.var(1, correction=0, keepdim=True) + 1e-6).sqrt().expand_as(groups).flatten(0, 1)
+        return h + F.relu(self.linear(torch.cat([h, deviation], 1)))

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-__all__ = ["SpectralNorm", "spectral_norm"]
+__all__ = ["SpectralNorm", "spectral_norm", "without_spectral_norm"]
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -45,3 +45,10 @@ def spectral_norm(layer: Layer) -> Layer:
     assert isinstance(weight, Tensor)
     parametrize.register_parametrization(layer, "weight", SpectralNorm(len(weight)))
     return layer
+
+
+def without_spectral_norm(module: nn.Module) -> None:
+    """Remove the spectral norm of all layers of a module; they keep the weights before the norm."""
+    for part in module.modules():
+        if parametrize.is_parametrized(part, "weight"):
+            parametrize.remove_parametrizations(part, "weight", leave_parametrized=False)

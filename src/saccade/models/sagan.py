@@ -13,9 +13,17 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape, name_sites
 from saccade.config import Width
-from saccade.layers.image_blocks import ConditionalNorm, DownBlock, GridAttention, UpBlock, convolution
+from saccade.layers.image_blocks import (
+    BatchSpread,
+    ConditionalNorm,
+    DownBlock,
+    GridAttention,
+    PlaceBlock,
+    UpBlock,
+    convolution,
+)
 from saccade.layers.small_images import ImageEmbedding
-from saccade.layers.spectral_norm import spectral_norm
+from saccade.layers.spectral_norm import spectral_norm, without_spectral_norm
 from saccade.models.family import Family
 
 __all__ = ["SMALLEST", "Discriminator", "Generator", "Judge", "Sagan", "SaganConfig"]
@@ -61,10 +69,22 @@ class Discriminator(nn.Module):
 
         D(x, y) = wᵀ h + e[y]ᵀ h + b        h = Σ ReLU(features) over all places
 
-    The label term is the projection of Miyato and Koyama 2018, arXiv:1802.05637; with one class it is left out.
+    The label term is the projection of Miyato and Koyama 2018, arXiv:1802.05637; with one class it is left out. After
+    its blocks come `place_blocks`; with `compare`, h also tells how much the images of a batch differ.
     """
 
-    def __init__(self, widths: list[int], channels: int, classes: int, attend: list[int], patch: int, size: int):
+    def __init__(
+        self,
+        widths: list[int],
+        channels: int,
+        classes: int,
+        attend: list[int],
+        patch: int,
+        size: int,
+        place_blocks: int = 0,
+        *,
+        compare: bool = False,
+    ) -> None:
         super().__init__()
         blocks: list[nn.Module] = []
         size //= patch
@@ -74,6 +94,8 @@ class Discriminator(nn.Module):
             if size in attend:
                 blocks.append(GridAttention(after))
         self.blocks, self.patch = nn.ModuleList(blocks), patch
+        self.place_blocks = nn.ModuleList(PlaceBlock(widths[-1]) for _ in range(place_blocks))
+        self.spread = BatchSpread(widths[-1]) if compare else None
         self.last = spectral_norm(nn.Linear(widths[-1], 1))
         self.labels = spectral_norm(nn.Embedding(classes, widths[-1])) if classes > 1 else None
 
@@ -81,7 +103,11 @@ class Discriminator(nn.Module):
         x = F.pixel_unshuffle(pixels, self.patch)
         for block in self.blocks:
             x = block(x, tape) if isinstance(block, GridAttention) else block(x)
+        for block in self.place_blocks:
+            x = block(x)
         h = F.relu(x).sum((2, 3))
+        if self.spread is not None:
+            h = self.spread(h)
         scores: Tensor = self.last(h)[:, 0]
         return scores if self.labels is None else scores + (self.labels(labels) * h).sum(1)
 
@@ -164,6 +190,12 @@ class SaganConfig(Family):
     """Pixels on a side for each place of the largest grid; 2 is about four times as fast."""
     attend: list[Width] = Field(default_factory=lambda: [16], max_length=4)
     """Heights of the grids with self-attention, in both networks; empty for none."""
+    place_blocks: int = Field(0, ge=0, le=4)
+    """Residual blocks of 1 × 1 convolutions after the other blocks of the discriminator."""
+    compare: bool = False
+    """Whether the discriminator sees how much the images of a batch differ, so that the generator varies them."""
+    normalized: Literal["both", "generator"] = "both"
+    """Networks with spectral norm; without it, the discriminator needs objective.adversarial.penalty."""
     conditional: bool = True
     """Whether the networks see the class of an image."""
     color: bool = True
@@ -191,5 +223,10 @@ class SaganConfig(Family):
     def image_generator(self, classes: int) -> Sagan:
         channels, known = 3 if self.color else 1, classes if self.conditional else 1
         generator = Generator(self.noise, self.generator, channels, known, self.attend, self.patch)
-        discriminator = Discriminator(self.discriminator, channels, known, self.attend, self.patch, self.size)
+        discriminator = Discriminator(
+            self.discriminator, channels, known, self.attend, self.patch, self.size, self.place_blocks,
+            compare=self.compare,
+        )  # fmt: skip
+        if self.normalized == "generator":
+            without_spectral_norm(discriminator)
         return Sagan(generator, discriminator, Judge(channels, classes), known)

@@ -327,7 +327,8 @@ class ImageGeneration(Task):
         real = self._real(examples[:_WATCHED])
         drawn = self._sampled(real.labels.tolist())
         scores = [self._scores(judged) for judged in (real, drawn)]
-        return health_of_players(real.features, drawn.features, *scores)
+        relativistic = self.objective().settings.relativistic
+        return health_of_players(real.features, drawn.features, *scores, relativistic=relativistic)
 
     def _scores(self, judged: Judged) -> NDArray[np.float64]:
         training, model = self.model.training, self.model.eval()

@@ -124,11 +124,18 @@ def _agreement(
 
 
 def health_of_players(
-    real: Features, drawn: Features, of_real: NDArray[np.floating[Any]], of_drawn: NDArray[np.floating[Any]]
+    real: Features,
+    drawn: Features,
+    of_real: NDArray[np.floating[Any]],
+    of_drawn: NDArray[np.floating[Any]],
+    *,
+    relativistic: bool = False,
 ) -> tuple[dict[str, float], list[str]]:
     """Return numbers for the log, and warnings, from the features of images and the discriminator's scores of them."""
     variety = spread(drawn) / max(spread(real), 1e-9)
     loss = float(np.maximum(0, 1 - of_real).mean() + np.maximum(0, 1 + of_drawn).mean())
+    if relativistic:
+        loss = float(np.logaddexp(0, of_drawn - of_real).mean())
     notes = []
     if variety < _COLLAPSED:
         notes.append(
@@ -138,7 +145,8 @@ def health_of_players(
     if loss < _WINS:
         notes.append(
             f"the discriminator wins outright: its loss is {loss:.3f}, so the generator learns nothing from it. If "
-            "this stays, lower objective.adversarial.discriminator_rate, or set shift if there are few images."
+            "this stays, lower objective.adversarial.discriminator_rate, set penalty there to 1, or set shift if there "
+            "are few images."
         )
     return {"variety": variety, "discriminator_loss": loss}, notes
 

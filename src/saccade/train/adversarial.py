@@ -13,6 +13,7 @@ from saccade.batch import NO_LABEL, Batch
 from saccade.data.batch_sampler import Rows
 from saccade.data.loader import count_rows
 from saccade.data.store import Store
+from saccade.kernels import disable_fused
 from saccade.train.objective import Losses, Objective
 from saccade.train.terms import Adversarial
 
@@ -23,6 +24,12 @@ class AdversarialLoss(Objective):
     """Hinge losses of two players, who take turns: an update changes the weights of one of them.
 
         L_D = E max(0, 1 - D(x, y)) + E max(0, 1 + D(G(z, y), y))        L_G = -E D(G(z, y), y)
+
+    With `relativistic` each generated image is compared with a real one x of the batch, by d = D(x) - D(G(z))
+    (Jolicoeur-Martineau 2018, arXiv:1807.00734). `penalty` is λ (Mescheder et al. 2018, arXiv:1801.04406). Both
+    together: Huang et al. 2024, arXiv:2501.05441.
+
+        L_D = E log(1 + exp(-d)) + ½ λ (E |∇D(x)|² + E |∇D(G(z))|²)        L_G = E log(1 + exp(d))
 
     One optimizer updates both: it skips parameters without a gradient, and the waiting player has none. Adam's moments
     are kept per parameter. The judge, a classifier of real images, is trained in the generator's turn, when the real
@@ -77,18 +84,36 @@ class AdversarialLoss(Objective):
         with torch.no_grad():
             drawn = self.model.generate(self._noise(labels), labels)
         both = self._moved(torch.cat([self.model.pixels(images).to(drawn.dtype), drawn]))
-        scores = self.model.score(both, labels.repeat(2)).float().view(2, -1)
-        return (F.relu(1 - scores[0]) + F.relu(1 + scores[1])).masked_fill(~real, 0.0).sum()
+        scores, steepness = self._scored(both, labels.repeat(2))
+        right, fake = scores.view(2, -1)
+        apart = F.softplus(fake - right) if self.settings.relativistic else F.relu(1 - right) + F.relu(1 + fake)
+        return (apart + steepness.view(2, -1).sum(0)).masked_fill(~real, 0.0).sum()
+
+    def _scored(self, pixels: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores (B,) of images, and the penalty of each while training."""
+        if not self.settings.penalty or not self.training:
+            scores = self.model.score(pixels, labels).float()
+            return scores, torch.zeros_like(scores)
+        pixels = pixels.detach().requires_grad_(True)
+        with disable_fused():  # second derivatives follow
+            scores = self.model.score(pixels, labels).float()
+        (slopes,) = torch.autograd.grad(scores.sum(), pixels, create_graph=True)
+        return scores, self.settings.penalty / 2 * slopes.float().square().sum((1, 2, 3))
 
     def _generator(self, batch: Batch, labels: Tensor, real: Tensor) -> Losses:
-        drawn = self._moved(self.model.generate(self._noise(labels), labels))
-        score = self.model.score(drawn, labels).float().masked_fill(~real, 0.0).sum()
+        drawn = self.model.generate(self._noise(labels), labels)
+        if self.settings.relativistic:
+            both = torch.cat([self.model.pixels(batch.pictures).to(drawn.dtype), drawn])
+            right, fake = self.model.score(self._moved(both), labels.repeat(2)).float().view(2, -1)
+            loss = F.softplus(right - fake)
+        else:
+            fake = self.model.score(self._moved(drawn), labels).float()
+            loss = -fake
         judged = self.model.judge(self.model.gray(batch.pictures))[1].float()
         mistaken = F.cross_entropy(judged, labels, reduction="none").masked_fill(~real, 0.0).sum()
-        self.score.copy_(score.detach() / real.sum())
-        return Losses(
-            mistaken - score, self.hinge * real.sum()
-        )  # the log's `loss` is the discriminator's; see `numbers`
+        self.score.copy_(fake.detach().masked_fill(~real, 0.0).sum() / real.sum())
+        total = mistaken + loss.masked_fill(~real, 0.0).sum()
+        return Losses(total, self.hinge * real.sum())  # the log's `loss` is the discriminator's; see `numbers`
 
     def _noise(self, labels: Tensor) -> Tensor:
         return torch.randn(len(labels), self.model.generator.noise, device=labels.device)

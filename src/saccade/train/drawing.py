@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from saccade.batch import Batch
+from saccade.errors import ConfigError
 from saccade.train.adversarial import AdversarialLoss
 from saccade.train.objective import Losses, unknown
 from saccade.train.terms import Adversarial
@@ -28,6 +29,11 @@ class DrawingLoss(AdversarialLoss):
 
     def __init__(self, model: Any, settings: Adversarial, weight: float, *, word_dropout: float = 0.0) -> None:
         super().__init__(model, settings)
+        if settings.relativistic or settings.penalty:
+            raise ConfigError(
+                "a generator of sentences trains with the hinge loss and without a penalty. Leave relativistic and "
+                "penalty out of objective.adversarial."
+            )
         self.weight, self.word_dropout = weight, word_dropout
         self.register_buffer("nats", torch.zeros(()), persistent=False)
         self.nats: Tensor  # the judge's last loss for generated images, in nats per word

@@ -57,6 +57,8 @@ def changed(preset, path, value):
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     if preset == "ram":
         settings["objective"] = {"glimpse_reward": {}}
+    if preset == "sagan":
+        settings |= {"train": {"metric": "kid"}, "data": {"corpus": corpus, "image_size": 32}}
     if "fusion" in path[:-1]:
         settings["search"] = {"fusion": {"model": "lm"}}
     inner = settings

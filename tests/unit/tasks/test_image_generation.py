@@ -17,6 +17,7 @@ from saccade.recipes import RecipeText, merge
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
 from saccade.tasks.image_generation import Wish, noise_of
+from saccade.tasks.image_scores import health_of_players
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,9 @@ def test_an_image_depends_on_its_seed_and_its_class_alone(trained):
 
 def test_training_leaves_a_strip_of_images(trained):
     assert [path.name for path in (trained / "samples").iterdir()] == ["step-00000004.png"]
-    assert (trained / "samples.png").exists()
+    strip = open_picture(trained / "samples.png")
+    assert strip.shape[1] == 12 * 32
+    np.testing.assert_array_equal(strip[-32:, :32], saccade.load(trained, device="cpu")("1").image)
 
 
 def test_the_command_draws_a_grid(trained, capsys, tmp_path):
@@ -158,3 +161,25 @@ def test_the_command_draws_the_nearest_images_of_training(trained, capsys, tmp_p
     assert "Leave out --walk or --nearest" in refused(
         capsys, "sample", trained, *options, "--walk", "1", "2", "-o", "x.png"
     )
+
+
+def test_an_answer_has_the_classes_the_judge_sees_and_the_maps_of_both_players(trained):
+    model = saccade.load(trained, device="cpu")
+    found = model("3", nbest=3)
+    scores = [found.score, *(each.score for each in found.alternatives)]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert np.exp(scores).sum() < 1
+    assert {site.partition(".")[0] for site in found.attention.weights} == {"generator", "discriminator"}
+    places = max(weights.shape[-1] for weights in found.attention.weights.values())
+    assert model.task.positions(1) == (places, places)
+
+
+@pytest.mark.parametrize("relativistic", [False, True])
+def test_the_loss_that_tells_who_wins_is_the_one_trained_with(trained, relativistic):
+    real, drawn = np.array([5.0, 4.0]), np.array([3.0, -1.0])
+    numbers, notes = health_of_players(np.eye(2), np.eye(2), real, drawn, relativistic=relativistic)
+    expected = np.log1p(np.exp([-2.0, -5.0])).mean() if relativistic else (4.0 + 0.0) / 2
+    assert numbers["discriminator_loss"] == pytest.approx(expected)
+    assert numbers["variety"] == 1
+    assert notes == []
