@@ -75,6 +75,14 @@ def test_a_drawing_is_answered_and_a_click_sets_a_place(looker, serve, visit):
     assert "force" not in server.asked[-1]
 
 
+OPACITIES = """(canvas, [rows, columns]) => {
+  const [wide, high] = [canvas.width / columns, canvas.height / rows];
+  const { data } = canvas.getContext("2d").getImageData(wide * 0.2, high * 1.2, wide * 0.6, high * 0.6);
+  return new Set(data.filter((_, place) => place % 4 === 3)).size;
+}"""
+"""The number of different opacities within the first example."""
+
+
 def test_labeled_drawings_are_an_episode(serve, visit, tmp_path):
     recipe = parse_recipe(RecipeText(drawn_episodes(tmp_path), "test"))
     model = Model(Episodes(recipe, Tokenizers(None, None)))
@@ -91,6 +99,14 @@ def test_labeled_drawings_are_an_episode(serve, visit, tmp_path):
     draw(shown, (0.5, 0.2), (0.5, 0.7))
     shown.get_by_role("button", name="Ask about it").click()
     expect(shown.locator(".image")).to_be_visible()
+    expect(shown.locator(".lane.looking .readout")).to_contain_text("The query is at the top left")
+    shown.locator(".words .word").first.hover()
+    expect(shown.locator(".lane.looking .readout")).to_contain_text(re.compile(r"The query attends most to \w+ \d"))
+    assert shown.locator(".image .heatmap").evaluate(OPACITIES, trace.sides["source"].grid) == 1, (
+        "an example is evenly lit"
+    )
+    shown.set_viewport_size({"width": 390, "height": 844})
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
     asked = server.asked[-1]["input"]
     assert {label: len(images) for label, images in asked["support"].items()} == {"bar": 1, "dash": 1}
     assert asked["query"].startswith("iVBOR")

@@ -86,7 +86,7 @@ const line = el("p", { class: "readout", "aria-live": "polite" });
 function readout(scene, light) {
   const name = (entry) => visible(entry.name);
   const places = scene.first?.figure?.own && scene.first.figure.side !== null;
-  const idle = places ? "Point at a place of the image to see where it attends."
+  const idle = scene.first?.trace.glimpses ? "Point at a glimpse to see what it saw." : places ? "Point at a place of the image to see where it attends."
     : scene.first?.site ? "Point at a word to see what it attends to." : "Select a word to see its alternatives.";
   light.listen(() => {
     const answer = scene.answers[light.of];
@@ -106,6 +106,9 @@ function readout(scene, light) {
 }
 
 function idle(scene, app) {
+  if (scene.first?.trace.glimpses) {
+    return app.engine.live && el("div", { class: "idle" }, el("p", {}, "Select a glimpse, then click where it is to look. The later ones follow from there."));
+  }
   return app.engine.live && scene.first?.hand.canHide && el("div", { class: "idle" }, el("p", {},
     "Select a word to ask what would change."), el("ul", {},
   el("li", {}, el("b", {}, "Hide"), " a word that was read."), el("li", {}, el("b", {}, "Say"), " another word instead."),

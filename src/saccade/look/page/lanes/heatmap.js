@@ -1,5 +1,6 @@
 // The heatmap over an image: transparent where attention is high, dark where it is low. Same numbers as saccade.look.heatmap.
 import { el } from "saccade/base/dom";
+import { isSheet } from "saccade/trace/fold";
 
 const COLOUR = [17, 21, 34];
 const THICKEST = 0.8;
@@ -14,8 +15,9 @@ function spline(distance) {
   return near < 1 ? 2 / 3 - near ** 2 + near ** 3 / 2 : Math.max(2 - near, 0) ** 3 / 6;
 }
 
-/** For each pixel the four regions whose splines reach it, mirrored at the edges, with their values. */
-function basis(pixels, regions) {
+/** For each pixel the four regions whose splines reach it, mirrored at the edges, with their values; flat: its own region. */
+function basis(pixels, regions, flat) {
+  if (flat) return Array.from({ length: pixels }, (_, pixel) => [[Math.floor((pixel * regions) / pixels), 1]]);
   return Array.from({ length: pixels }, (_, pixel) => {
     const place = ((pixel + 0.5) / pixels) * regions - 0.5;
     const first = Math.floor(place) - 1;
@@ -27,9 +29,9 @@ function basis(pixels, regions) {
   });
 }
 
-/** Interpolate weights (rows · columns) to a smooth map (height · width), divided by its maximum. */
-export function shine(weights, [rows, columns], height, width) {
-  const [down, across] = [basis(height, rows), basis(width, columns)];
+/** Interpolate weights (rows · columns) to a smooth or flat map (height · width), divided by its maximum. */
+export function shine(weights, [rows, columns], height, width, flat = false) {
+  const [down, across] = [basis(height, rows, flat), basis(width, columns, flat)];
   const lines = new Float64Array(height * columns);
   down.forEach((parts, y) => parts.forEach(([row, share]) => {
     for (let column = 0; column < columns; column += 1) {
@@ -63,14 +65,14 @@ function covered(map, x, y, width, height, wide, closes) {
 }
 
 /** Paint the heatmap of the weights, or clear the canvas for null. */
-export function paint(canvas, weights, grid, wide = 1.5) {
+export function paint(canvas, weights, grid, wide = 1.5, flat = false) {
   const { width, height } = canvas;
   const pen = canvas.getContext("2d");
   if (!weights) {
     pen.clearRect(0, 0, width, height);
     return;
   }
-  const map = shine(weights, grid, height, width);
+  const map = shine(weights, grid, height, width, flat);
   const closes = map.some((value) => value < EDGE);
   const pixels = new ImageData(width, height);
   for (let y = 0; y < height; y += 1) {
@@ -93,5 +95,5 @@ export function paint(canvas, weights, grid, wide = 1.5) {
 export function overlaid(side, size, wide) {
   const canvas = el("canvas", { class: "heatmap", width: size, height: size, "aria-hidden": "true" });
   const shown = el("span", { class: "overlaid" }, el("img", { src: side.image, alt: "" }), canvas);
-  return { shown, show: (weights) => paint(canvas, weights, side.grid, wide) };
+  return { shown, show: (weights) => paint(canvas, weights, side.grid, wide, isSheet(side)) };
 }

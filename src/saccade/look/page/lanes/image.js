@@ -2,7 +2,7 @@
 import { el, svg } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { overlaid } from "saccade/lanes/heatmap";
-import { byUse, draws, strongest } from "saccade/trace/fold";
+import { byUse, draws, isSheet, strongest } from "saccade/trace/fold";
 
 const SIZE = 320;
 const SIDE = 100;
@@ -10,19 +10,21 @@ const SIDE = 100;
 const MOST = 5;
 const HINT = "Point at a word, or at a region of the image.";
 const OWN = "Point at a place of the image to see where it attends; a click keeps it.";
+const SHEET = "The query is at the top left. Bright examples are those that it attends to.";
 const NONE = "There is no attention to be shown.";
-const hintOf = (figure, site) => (!site ? NONE : figure.own ? OWN : HINT);
+const hintOf = (figure, site) => (!site ? NONE : figure.own ? OWN : isSheet(figure.side) ? SHEET : HINT);
 
 function told({ figure, site }, { row, column }) {
   if (!site) return NONE;
   if (column !== null) {
     const users = byUse(figure, column, MOST).map((r) =>
       `${visible(figure.rows[r].name)} ${percent(figure.at(r, column))}`);
-    return `${figure.columns[column].name}: ${users.join(", ") || "no word attends to it"}`;
+    return `${visible(figure.columns[column].name)}: ${users.join(", ") || "no word attends to it"}`;
   }
   if (row === null || row >= figure.rows.length) return hintOf(figure, site);
   const [best] = strongest(figure, row, 1, 0);
-  return `${visible(figure.rows[row].name)} attends most to ${figure.columns[best].name}: `
+  const reader = isSheet(figure.side) ? "The query" : visible(figure.rows[row].name);
+  return `${reader} attends most to ${visible(figure.columns[best].name)}: `
     + percent(figure.at(row, best));
 }
 

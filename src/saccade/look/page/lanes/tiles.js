@@ -39,7 +39,7 @@ function tile(side, figure, row, light, open) {
   return button([el("span", { class: "tile-name" }, el("span", { class: sink ? "quiet" : null, dir: "auto" },
     short), el("span", { class: "number quiet" }, share)), shown],
   () => open(row), { class: "tile", "data-key": `tile-${row}`,
-    "aria-label": `${visible(name)}: attends most to ${figure.columns[best].name}, ${share}`,
+    "aria-label": `${visible(name)}: attends most to ${visible(figure.columns[best].name)}, ${share}`,
     on: { pointerenter: () => light.set(row, null), focus: () => light.set(row, null),
       pointerleave: () => light.clear(), blur: () => light.clear() } });
 }

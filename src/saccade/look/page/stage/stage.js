@@ -22,6 +22,7 @@ const UNKNOWN = "not in the model's vocabulary";
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
   glimpses: { source: "Image", target: "Believes" },
+  episodes: { source: "Examples", target: "Answer" },
   "image-generation": { source: "Drew", target: "Class seen by the judge" },
   chat: { source: "Said", target: "Replies" } };
 const nameOf = (side, task) => TASK_NAMES[task]?.[side] ?? NAMES[side] ?? side;

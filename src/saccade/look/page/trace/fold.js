@@ -10,6 +10,9 @@ export const shownToken = (text) => MARKS[text] ?? text;
 /** True if a side is an image that can be shown. */
 export const isImage = (side) => side.kind === "grid" && side.grid !== null && side.image !== null;
 
+/** True if a side is a sheet of labeled images, with the query as its first tile. */
+export const isSheet = (side) => isImage(side) && side.tokens[0] === "(query)";
+
 /** True if a side is a sound with its duration. */
 export const isSound = (side) => side.kind === "frames" && side.seconds !== null && side.seconds !== undefined;
 
@@ -18,8 +21,12 @@ export function nameOf(side, place) {
   const token = side.tokens[place];
   if (side.kind === "frames" && token !== undefined) return `${token} s`;
   if (side.kind !== "grid" || side.grid === null || token === undefined) return MARKS[token] ?? token ?? `word ${place}`;
+  if (isSheet(side) && place > 0 && token !== "-") {
+    const same = side.tokens.slice(1, place + 1).filter((other) => other === token).length;
+    return `${token} ${same}`;
+  }
   const columns = side.grid[1];
-  return `row ${Math.floor(place / columns) + 1}, column ${(place % columns) + 1}`;
+  return isSheet(side) && place === 0 ? "the query itself" : `row ${Math.floor(place / columns) + 1}, column ${(place % columns) + 1}`;
 }
 
 /** The rows or columns of a figure: names, the token positions (places) of each, and whether it is a sink. */
