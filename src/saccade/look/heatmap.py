@@ -24,23 +24,29 @@ EDGE_WIDTH = 1.5
 """Pixels: the default width of the contour line."""
 
 
-def smooth(weights: ArrayLike, height: int, width: int) -> Floats:
-    """Interpolate the weights (rows, columns) of regions to a smooth map (height, width)."""
+def smooth(weights: ArrayLike, height: int, width: int, *, flat: bool = False) -> Floats:
+    """Interpolate the weights (rows, columns) of regions to a smooth map (height, width); flat: do not interpolate."""
     grid = np.asarray(weights, np.float64)
-    made: Floats = _basis(height, grid.shape[0]) @ grid @ _basis(width, grid.shape[1]).T
+    basis = _own_region if flat else _basis
+    made: Floats = basis(height, grid.shape[0]) @ grid @ basis(width, grid.shape[1]).T
     return made
 
 
-def light(weights: ArrayLike, height: int, width: int) -> Floats:
-    """Return the smooth map divided by its maximum, 0 to 1; all 0 if all weights are 0."""
-    made = np.maximum(smooth(weights, height, width), 0)
+def light(weights: ArrayLike, height: int, width: int, *, flat: bool = False) -> Floats:
+    """Return the map divided by its maximum, 0 to 1; all 0 if all weights are 0."""
+    made = np.maximum(smooth(weights, height, width, flat=flat), 0)
     most = made.max(initial=0)
     return made / most if most > 0 else made
 
 
-def heatmap(weights: ArrayLike, height: int, width: int, *, edge: float = EDGE_WIDTH) -> NDArray[np.uint8]:
-    """Return RGBA pixels (height, width, 4) to lay over an image, with a contour line `edge` pixels wide."""
-    shine = light(weights, height, width)
+def heatmap(
+    weights: ArrayLike, height: int, width: int, *, edge: float = EDGE_WIDTH, flat: bool = False
+) -> NDArray[np.uint8]:
+    """Return RGBA pixels (height, width, 4) to lay over an image, with a contour line `edge` pixels wide.
+
+    flat: each region is lit evenly, for regions that are images of their own.
+    """
+    shine = light(weights, height, width, flat=flat)
     made = np.empty((height, width, 4))
     made[..., :3], made[..., 3] = COLOUR, THICKEST * (1 - shine)
     line = EDGE_OPACITY * _contour(shine, EDGE, edge)[..., None]
@@ -63,6 +69,12 @@ def _contour(shine: Floats, level: float, wide: float) -> Floats:
     rows, columns = (np.minimum(np.arange(size), np.arange(size)[::-1]) for size in shine.shape)
     rim = np.clip(wide - np.minimum(rows[:, None], columns), 0, 1)
     return np.maximum(covered, rim * np.clip(inside + 0.5, 0, 1))
+
+
+def _own_region(pixels: int, regions: int) -> Floats:
+    """Return a matrix (pixels, regions) with 1 at each pixel's region."""
+    made: Floats = np.eye(regions)[np.arange(pixels) * regions // pixels]
+    return made
 
 
 def _basis(pixels: int, regions: int) -> Floats:

@@ -206,7 +206,8 @@ def _draw(page: Sheet, picture: Picture, panel: Panel, box: tuple[float, float, 
     left, top, width, height = box
     page.image(picture.pixels, box)
     if panel.weights is not None:
-        page.image(heatmap(panel.weights, round(PIXELS * height), round(PIXELS * width), edge=PIXELS), box)
+        sides = round(PIXELS * height), round(PIXELS * width)
+        page.image(heatmap(panel.weights, *sides, edge=PIXELS, flat=picture.tiled), box)
     for x0, y0, x1, y1 in panel.boxes:
         outline = (left + x0 * width, top + y0 * height, (x1 - x0) * width, (y1 - y0) * height)
         page.box(outline, edge="#ffffff", line=2.4, counts=False)

@@ -45,7 +45,7 @@ class OverlayDrawing:
         self.lines = textwrap.wrap(text_width.visible(caption), letters) if caption else []
         notes = 18 * (len(self.lines) + overlay.knows_boxes)
         self.height = round(self.top + self.tiles.bottom + 26 + notes + self.margin)
-        self._pixels = overlay.picture.address
+        self._pixels, self.tiled = overlay.picture.address, overlay.picture.tiled
         # the id depends on the pixels, since a page may contain several drawings
         self._name = f"saccade-picture-{zlib.crc32(self._pixels.encode()):08x}"
 
@@ -79,7 +79,7 @@ class OverlayDrawing:
         place = f'x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" height="{_n(height)}"'
         parts = [f'<use href="#{self._name}" x="{_n(left)}" y="{_n(top)}"/>']
         if panel.weights is not None:
-            pixels = heatmap(panel.weights, max(1, round(HEATMAP * height / width)), HEATMAP)
+            pixels = heatmap(panel.weights, max(1, round(HEATMAP * height / width)), HEATMAP, flat=self.tiled)
             parts.append(f'<image {place} preserveAspectRatio="none" href="{data_address(pixels)}"/>')
         parts.append(f'<rect {place} fill="none" stroke="#808894" stroke-opacity="0.4"/>')
         for x0, y0, x1, y1 in panel.boxes:

@@ -34,6 +34,8 @@ class Picture:
     boxes: tuple[Box | None, ...] = ()
     drawn: bool = False
     """Whether a model drew it, so that its regions attend to words, not words to its regions."""
+    tiled: bool = False
+    """Whether its regions are images of their own, which figures light evenly."""
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 3 or self.pixels.shape[2] != 3 or self.pixels.dtype != np.uint8 or not self.pixels.size:

@@ -79,4 +79,4 @@ class SupportSheet:
             one[:] = _FRAME
             one[_EDGE:-_EDGE, _EDGE:-_EDGE] = image.repeat(times, 0).repeat(times, 1)
         pixels = sheet.swapaxes(1, 2).reshape(self.rows * tall, self.columns * broad, 3)
-        return Picture(pixels, self.rows, self.columns)
+        return Picture(pixels, self.rows, self.columns, tiled=True)

@@ -102,7 +102,7 @@ class Side(Config):
         if self.kind != "grid" or self.grid is None or self.image is None:
             return None
         rows, columns = self.grid
-        return Picture(self._pixels(), rows, columns)
+        return Picture(self._pixels(), rows, columns, tiled=self.tokens[:1] == ["(query)"])
 
     def spectrogram(self) -> Spectrogram | None:
         """Return the spectrogram, if the side is a sound, the file contains its image and Pillow can decode it."""

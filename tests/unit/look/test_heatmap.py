@@ -83,3 +83,10 @@ def test_the_edge_is_closed_where_the_picture_ends(place, edge):
         near[:, :-1] |= reached[:, 1:]
         reached = near & free
     assert 100 < reached.sum() < 1000
+
+
+def test_flat_regions_are_lit_evenly():
+    shine = light([[1.0, 0.5], [0.0, 0.25]], 6, 4, flat=True)
+    np.testing.assert_array_equal(shine[:3, :2], 1.0)
+    np.testing.assert_array_equal(shine[3:, 2:], 0.25)
+    assert light([[1.0, 0.5], [0.0, 0.25]], 6, 4)[2, 1] < 1.0
