@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.example import Picture
+from saccade.data.example import Example, Picture
 from saccade.data.pictures import Fitting, Frame, fit, frame
 from saccade.data.store import fingerprint
 from saccade.errors import DataError
@@ -51,6 +51,26 @@ class Skipped:
             return None
         more = f" And {self.count - len(self.first)} more." if self.count > len(self.first) else ""
         return f"{self.count} of {self.total} images were left out: {' '.join(self.first)}{more}"
+
+
+def load_images(examples: Sequence[Example]) -> tuple[list[NDArray[np.uint8]], list[str], list[str]]:
+    """Return the images of labeled examples, their labels, and notes on images that cannot be read.
+
+    Raise DataError if there are examples, but none can be read.
+    """
+    images, labels, faults = [], [], []
+    for example in examples:
+        assert example.image is not None, "see Task.testable"
+        try:
+            images.append(example.image.load())
+        except DataError as error:
+            faults.append(str(error))
+        else:
+            labels.append(example.label or "")
+    note = Skipped(len(faults), len(examples), tuple(faults[:NAMED])).note
+    if examples and not images:
+        raise DataError(f"no image can be evaluated: {note}")
+    return images, labels, [] if note is None else [note]
 
 
 class ImageStore:

@@ -19,7 +19,7 @@ from saccade.data.episode_feature import EpisodeFeature, padded_episodes, pixels
 from saccade.data.episodes import Episode, EpisodePlan, Setting, members_of
 from saccade.data.example import Example
 from saccade.data.features import Feature
-from saccade.data.image_store import NAMED, Skipped
+from saccade.data.image_store import load_images
 from saccade.data.labeled_images import LABELED_IMAGES
 from saccade.data.pictures import fit, open_picture
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
@@ -225,7 +225,8 @@ class Episodes(Task):
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         asked = self.recipe.episodes
-        images, labels, notes = self._whole(examples)
+        pixels, labels, notes = load_images(examples)
+        images = np.stack([self._open(one) for one in pixels])
         members = members_of(labels, np.ones(len(labels), np.bool_), rotated=asked.rotations == "all")
         plan = EpisodePlan(members, asked.codes, asked.queries, asked.seed, "test")
         found: dict[Setting, list[Asked]] = {}
@@ -239,22 +240,6 @@ class Episodes(Task):
                 for asked_now in self._ask(images, episodes[start : start + few])
             ]
         return replace(evaluation_of(found), notes=notes)
-
-    def _whole(self, examples: Sequence[Example]) -> tuple[NDArray[np.uint8], list[str], list[str]]:
-        """Return the images that can be read, their labels, and notes on the others, which training skips, too."""
-        images, labels, faults = [], [], []
-        for example in examples:
-            assert example.image is not None, "see testable"
-            try:
-                images.append(self._open(example.image.load()))
-            except DataError as error:
-                faults.append(str(error))
-            else:
-                labels.append(example.label or "")
-        note = Skipped(len(faults), len(examples), tuple(faults[:NAMED])).note
-        if examples and not images:
-            raise DataError(f"no image can be evaluated: {note}")
-        return np.stack(images), labels, [] if note is None else [note]
 
     @torch.no_grad()
     def _ask(self, pixels: NDArray[np.uint8], episodes: Sequence[Episode]) -> list[Asked]:

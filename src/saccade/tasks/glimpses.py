@@ -20,7 +20,7 @@ from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.field_feature import FieldFeature, ink_of_images
 from saccade.data.fields import Fields
-from saccade.data.image_store import NAMED, Skipped
+from saccade.data.image_store import load_images
 from saccade.data.labeled_images import LABELED_IMAGES
 from saccade.data.pictures import fit, open_picture
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
@@ -310,19 +310,7 @@ class Glimpses(Task):
         If no image has more than `data.image_size` pixels a side, each is placed at random on a field. Otherwise all
         are resized to fields or centered on them, and there are no boxes.
         """
-        pixels, gold, faults = [], [], []
-        for example in examples:
-            assert example.image is not None, "see testable"
-            try:
-                pixels.append(example.image.load())
-            except DataError as error:
-                faults.append(str(error))
-            else:
-                gold.append(example.label or "")
-        note = Skipped(len(faults), len(examples), tuple(faults[:NAMED])).note
-        if examples and not pixels:
-            raise DataError(f"no image can be evaluated: {note}")
-        notes, data = [] if note is None else [note], self.recipe.data
+        (pixels, gold, notes), data = load_images(examples), self.recipe.data
         if self.side > data.image_size and any(max(one.shape[:2]) > data.image_size for one in pixels):
             return np.stack([self._open(one) for one in pixels]), None, gold, notes
         small = ink_of_images(np.stack([fit(one, data.image_size, data.image_fit) for one in pixels]))
