@@ -179,6 +179,7 @@ def test_errors_before_the_first_batch_leave_nothing(capsys, translator, texts, 
         (["--out", "out.csv"], "the output is out.csv, but must be named .jsonl or .parquet"),
         (["--out", tmp_path / "o.jsonl", "--column", "en"], "in.txt has no columns"),
         (["--out", tmp_path / "o.jsonl", "--nbest", 2], "--nbest cannot be combined with --out"),
+        (["--out", tmp_path / "o.jsonl", "--temperature", 0.5], "--temperature changes nothing without --sample"),
         (["--column", "en"], "--column needs --file and --out"),
         (["--engine", "ray"], "--engine needs --file and --out"),
     ):

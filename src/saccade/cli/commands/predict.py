@@ -134,7 +134,7 @@ def predict(
     """
     import torch
 
-    from saccade.api import load
+    from saccade.api import describe, load
     from saccade.errors import ConfigError
 
     place, words = model_and_inputs(model, inputs)
@@ -193,6 +193,8 @@ def predict(
                 "is written to a .png file."
             )
         settings = {"column": column, "engine": engine, "workers": workers, "device": device, "prefix": prefix}
+        sampled = describe(place, trust_code=trust_code).search(**chosen).sample
+        _check_sampling(chosen, sampled=sampled, draws=False)
         _predict_file(place, file, out, settings | {"trust_code": trust_code}, chosen)
         return
     loaded = load(place, device=device, trust_code=trust_code)
