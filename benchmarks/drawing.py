@@ -20,6 +20,7 @@ import numpy as np
 import saccade
 from saccade.corpora.scenes import scenes
 from saccade.corpora.scenes.described import described, nouns_kept
+from saccade.corpora.scenes.things import COLOURS
 from saccade.data.pictures import fit
 from saccade.look.picture import png
 
@@ -78,6 +79,34 @@ def read_all(captioner: Any, pictures: list[Any], beam: int) -> list[str]:
     return [each.text for part in parts for each in captioner.task.predict(part, search, attention=False)]
 
 
+def pointing(model: Any, asked: list[str], first: int) -> dict[str, Any]:
+    """Compare the map of each color word with the pixels of that color in its drawing.
+
+    hits: the share of words whose strongest region has such a pixel. lift: the mean weight of the word in regions with
+    such pixels, as a multiple of its mean weight in all regions; the median. Colors that a caption names twice, and
+    those with fewer than 8 pixels, are left out.
+    """
+    hits, lifts = [], []
+    for number, caption in enumerate(asked):
+        found = model(caption, seed=first + number)
+        grid = found.attention.picture.rows
+        pixels = found.image.astype(np.float32)
+        shades = np.array([*COLOURS.values(), (235, 235, 235)], np.float32)
+        nearest = ((pixels[:, :, None] - shades) ** 2).sum(-1).argmin(-1)
+        maps = found.attention.matrix(found.attention.default_site)
+        for place, word in enumerate(found.attention.target.words):
+            if word not in COLOURS or found.attention.target.words.count(word) > 1:
+                continue
+            inside = nearest == [*COLOURS].index(word)
+            if inside.sum() < 8:
+                continue
+            size = len(inside) // grid
+            regions = inside.reshape(grid, size, grid, size).any((1, 3)).ravel()
+            hits.append(bool(regions[maps[place].argmax()]))
+            lifts.append(float(maps[place][regions].mean() / maps[place].mean()))
+    return {"words": len(hits), "hits": float(np.mean(hits)), "lift": float(np.median(lifts))}
+
+
 def main() -> None:
     """Judge models and print a line of JSON for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -87,6 +116,7 @@ def main() -> None:
     parser.add_argument("--split", default="valid")
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--beam", type=int, default=3)
+    parser.add_argument("--pointing", type=int, default=0, help="captions whose color words are looked for")
     options = parser.parse_args()
     captioner = saccade.load(options.captioner)
     size = captioner.task.recipe.data.image_size
@@ -109,6 +139,8 @@ def main() -> None:
         for name, pictures in (("drawn", drawn), ("real", real)):
             read = read_all(captioner, [fit(one, size, "crop") for one in pictures], options.beam)
             line[name] = shares(asked, read)
+        if options.pointing:
+            line["pointing"] = pointing(model, asked[: options.pointing], 1)
         lines.append(line)
         print(json.dumps(line), flush=True)
         rows = [np.concatenate(drawn[start : start + 12], 1) for start in range(0, min(96, len(drawn) - 11), 12)]

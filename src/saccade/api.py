@@ -215,16 +215,22 @@ class Model:
         *,
         seed: int = 1,
         label: str | None = None,
+        text: str | None = None,
         truncation: float = 1.0,
         attention: bool = True,
     ) -> list[Prediction]:
         """Draw images with a model that generates images; each has an `image` and the attention of its places.
 
         The images have the seeds `seed`, `seed` + 1 and so on. label: the class of all images; by default, a model with
-        classes draws them in turn. truncation: a factor on the noise; below 1, images are more typical and vary less.
+        classes draws them in turn. text: the sentence of all images, for a model that draws sentences. truncation: a
+        factor on the noise; below 1, images are more typical and vary less.
         """
         if count < 1:
             raise ConfigError(f"{count} images are asked for. Ask for 1 or more.")
+        if "captions to draw" in self.task.offers:
+            return self._drawn_text(text, range(seed, seed + count), label, truncation, attention)
+        if text is not None:
+            raise ConfigError(f"the text {text!r} is given, but this model draws no sentences. Leave it out.")
         return self._drawn([{"seed": seed + number} for number in range(count)], label, truncation, attention)
 
     def walk(
@@ -245,6 +251,17 @@ class Model:
             raise ConfigError(f"a walk of {frames} images is asked for. Ask for 2 or more.")
         ways = [{"seed": first, "toward": last, "share": number / (frames - 1)} for number in range(frames)]
         return self._drawn(ways, label, truncation, attention)
+
+    def _drawn_text(
+        self, text: str | None, seeds: Iterable[int], label: str | None, truncation: float, attention: bool
+    ) -> list[Prediction]:
+        if text is None or not text.strip():
+            raise ConfigError("this model draws sentences, and none is given. Pass text='…', or --text.")
+        if label is not None or truncation != 1:
+            raise ConfigError("this model has no classes and no truncation. Leave them out.")
+        self._check(text, "the text")
+        searches = (self.search(seed=seed) for seed in seeds)
+        return [in_batches(self.task, [text], search, attention=attention)[0] for search in searches]
 
     def _drawn(
         self, wishes: list[dict[str, Any]], label: str | None, truncation: float, attention: bool

@@ -102,6 +102,22 @@ def test_the_command_writes_pictures(folder, capsys, tmp_path):
     assert "A picture is written to a .png file" in refused(capsys, "predict", model, "-o", "x.jpg")
 
 
+def test_a_grid_has_one_sentence_and_consecutive_seeds(folder, model, capsys, tmp_path):
+    words = ("sample", folder / "model", "--grid", "2", "--seed", "4", "-o", tmp_path / "grid.png")
+    assert run(capsys, *words, "--text", "a red seven").code == 0
+    expected = [model("a red seven", seed=seed).image for seed in range(4, 8)]
+    rows = [np.concatenate(expected[start : start + 2], 1) for start in (0, 2)]
+    np.testing.assert_array_equal(open_picture(tmp_path / "grid.png"), np.concatenate(rows))
+    assert "draws sentences, and none is given" in refused(capsys, *words)
+    assert "no classes and no truncation" in refused(capsys, *words, "--text", "a red seven", "--class", "red")
+    assert "in a grid alone" in refused(capsys, *words, "--text", "a red seven", "--nearest", "2")
+    assert "reads a text, and draws no images" in refused(capsys, *words[:2], "--walk", "1", "2", "-o", tmp_path / "x.png")
+    with pytest.raises(ConfigError, match="this model reads a text, and draws no images"):
+        saccade.load("demo").sample(1)
+    with pytest.raises(ConfigError, match="draws no sentences"):
+        saccade.load("demo").sample(1, text="x")
+
+
 def test_figures_and_explanations_say_that_regions_read_words(folder, capsys, tmp_path):
     assert run(capsys, "look", folder / "model", ASKED, "-o", tmp_path / "x.svg").code == 0
     text = (tmp_path / "x.svg").read_text()

@@ -29,6 +29,7 @@ def sample(
     label: Annotated[
         str | None, typer.Option("--class", help="Class of all images; default: the classes in turn.")
     ] = None,
+    text: Annotated[str | None, typer.Option(help="Sentence of all images, for a model that draws sentences.")] = None,
     grid: Annotated[int, typer.Option(min=1, max=64, help="Rows and columns of images.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first image; each further image has the next one.")] = 1,
     walk: Annotated[
@@ -72,10 +73,12 @@ def sample(
         raise ConfigError(f"{out.name} ends in {suffix or 'nothing'}. Choose a name that ends in {known}.")
     if walk is not None and nearest:
         raise ConfigError("a walk is drawn without the nearest images of training. Leave out --walk or --nearest.")
+    if text is not None and (walk is not None or nearest):
+        raise ConfigError("a sentence is drawn in a grid alone. Leave out --walk and --nearest, or --text.")
     loaded = load(model, device=device, trust_code=trust_code)
     if walk is None:
         count = grid if nearest else grid**2
-        drawn = loaded.sample(count, seed=seed, label=label, truncation=truncation, attention=False)
+        drawn = loaded.sample(count, seed=seed, label=label, text=text, truncation=truncation, attention=False)
         about = f"{count} images with the seeds {seed} to {seed + count - 1}"
     else:
         drawn = loaded.walk(*walk, frames, label=label, truncation=truncation, attention=False)
