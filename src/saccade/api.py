@@ -247,6 +247,8 @@ class Model:
 
         label: the class of all images; by default, that of the first seed.
         """
+        if "captions to draw" in self.task.offers:
+            raise ConfigError("a walk leads from seed to seed, but this model draws sentences. Use sample(text='…').")
         if frames < 2:
             raise ConfigError(f"a walk of {frames} images is asked for. Ask for 2 or more.")
         ways = [{"seed": first, "toward": last, "share": number / (frames - 1)} for number in range(frames)]

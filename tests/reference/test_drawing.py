@@ -99,7 +99,7 @@ def nats(model, pictures, given, counted):
 def test_the_discriminator_rejects_drawings_and_captions_of_other_images():
     (model, objective), given = fixed(1.0, 1), batch()
     torch.manual_seed(2)
-    found = objective.losses(given).total.detach()
+    found, plain = (part.detach() for part in objective.losses(given))
     torch.manual_seed(2)
     tokens, mask = given.expected, given.expected_mask
     drawn = model.generate(torch.randn(3, 4), tokens, mask)
@@ -114,6 +114,8 @@ def test_the_discriminator_rejects_drawings_and_captions_of_other_images():
         expected += max(0, 1 - right) + max(0, 1 + fake) / 2 + max(0, 1 + wrong) / 2
     learned = sum(nats(model, given.pictures, given, mask))
     assert float(found) == pytest.approx(expected + learned, rel=1e-3)
+    assert float(plain) == pytest.approx(expected, rel=1e-3)
+    assert objective.numbers()["discriminator_loss"] == pytest.approx(expected / 3, rel=1e-3)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5])
@@ -129,6 +131,9 @@ def test_the_generator_is_to_be_accepted_and_read(weight):
     seen = torch.stack([((drawn[:, c] + 1) / 2 - mean) / std for c, (mean, std) in enumerate(colors)], 1)
     read, learned = sum(nats(model, seen, given, mask)), sum(nats(model, given.pictures, given, mask))
     assert float(found) == pytest.approx(weight * read - score + learned, rel=1e-3)
+    numbers = objective.numbers()
+    assert numbers["generator_loss"] == pytest.approx(-score / 3, rel=1e-3)
+    assert numbers["redescription"] == pytest.approx(read / 3 if weight else 0, rel=1e-3)
 
 
 def test_a_turn_gives_gradients_to_its_player_and_the_judge_learns_from_real_images_alone():

@@ -111,7 +111,7 @@ def test_a_grid_has_one_sentence_and_consecutive_seeds(folder, model, capsys, tm
     assert "draws sentences, and none is given" in refused(capsys, *words)
     assert "no classes and no truncation" in refused(capsys, *words, "--text", "a red seven", "--class", "red")
     assert "in a grid alone" in refused(capsys, *words, "--text", "a red seven", "--nearest", "2")
-    assert "reads a text, and draws no images" in refused(capsys, *words[:2], "--walk", "1", "2", "-o", tmp_path / "x.png")
+    assert "a walk leads from seed to seed" in refused(capsys, *words[:2], "--walk", "1", "2", "-o", tmp_path / "x.png")
     with pytest.raises(ConfigError, match="this model reads a text, and draws no images"):
         saccade.load("demo").sample(1)
     with pytest.raises(ConfigError, match="draws no sentences"):
