@@ -125,7 +125,7 @@ def test_shifted_images_are_cut_from_the_image_with_longer_edges():
 
 @pytest.mark.parametrize("labels", [[0, 2, 1, 1], [1, NO_LABEL, 0, 2]])
 def test_relativistic_losses_compare_pairs_and_the_penalty_is_the_squared_slope(labels):
-    model = tiny(normalized="generator", place_blocks=1, compare=True)
+    model = tiny(normalized="generator", place_block=True, compare=True)
     with torch.no_grad():
         for _ in range(300):  # until power iteration has converged
             model.generate(torch.randn(3, 4), torch.arange(3))

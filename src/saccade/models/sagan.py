@@ -69,8 +69,8 @@ class Discriminator(nn.Module):
 
         D(x, y) = wᵀ h + e[y]ᵀ h + b        h = Σ ReLU(features) over all places
 
-    The label term is the projection of Miyato and Koyama 2018, arXiv:1802.05637; with one class it is left out. After
-    its blocks come `place_blocks`; with `compare`, h also tells how much the images of a batch differ.
+    The label term is the projection of Miyato and Koyama 2018, arXiv:1802.05637; with one class it is left out. The
+    last block may look at each place alone; with `compare`, h also tells how much the images of a batch differ.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class Discriminator(nn.Module):
         attend: list[int],
         patch: int,
         size: int,
-        place_blocks: int = 0,
         *,
+        place_block: bool = False,
         compare: bool = False,
     ) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Discriminator(nn.Module):
             if size in attend:
                 blocks.append(GridAttention(after))
         self.blocks, self.patch = nn.ModuleList(blocks), patch
-        self.place_blocks = nn.ModuleList(PlaceBlock(widths[-1]) for _ in range(place_blocks))
+        self.place_blocks = nn.ModuleList(PlaceBlock(widths[-1]) for _ in range(place_block))
         self.spread = BatchSpread(widths[-1]) if compare else None
         self.last = spectral_norm(nn.Linear(widths[-1], 1))
         self.labels = spectral_norm(nn.Embedding(classes, widths[-1])) if classes > 1 else None
@@ -190,8 +190,8 @@ class SaganConfig(Family):
     """Pixels on a side for each place of the largest grid; 2 is about four times as fast."""
     attend: list[Width] = Field(default_factory=lambda: [16], max_length=4)
     """Heights of the grids with self-attention, in both networks; empty for none."""
-    place_blocks: int = Field(0, ge=0, le=4)
-    """Residual blocks of 1 × 1 convolutions after the other blocks of the discriminator."""
+    place_block: bool = False
+    """Whether the discriminator ends with a residual block of 1 × 1 convolutions."""
     compare: bool = False
     """Whether the discriminator sees how much the images of a batch differ, so that the generator varies them."""
     normalized: Literal["both", "generator"] = "both"
@@ -224,8 +224,8 @@ class SaganConfig(Family):
         channels, known = 3 if self.color else 1, classes if self.conditional else 1
         generator = Generator(self.noise, self.generator, channels, known, self.attend, self.patch)
         discriminator = Discriminator(
-            self.discriminator, channels, known, self.attend, self.patch, self.size, self.place_blocks,
-            compare=self.compare,
+            self.discriminator, channels, known, self.attend, self.patch, self.size,
+            place_block=self.place_block, compare=self.compare,
         )  # fmt: skip
         if self.normalized == "generator":
             without_spectral_norm(discriminator)
