@@ -51,6 +51,7 @@ from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
 from saccade.metrics.word_edges import loudness, ordered, word_edges
 from saccade.metrics.word_times import (
+    course,
     joined_spans,
     median_onset,
     monotonic_path,
@@ -100,6 +101,7 @@ __all__ = [
     "classification_score",
     "classification_statistics",
     "complaints",
+    "course",
     "ctc_spans",
     "distinct",
     "document_frequency",

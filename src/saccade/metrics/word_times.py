@@ -11,6 +11,7 @@ from saccade.errors import DataError
 
 __all__ = [
     "TOLERANCE",
+    "course",
     "joined_spans",
     "median_onset",
     "monotonic_path",
@@ -80,6 +81,19 @@ def joined_spans(spans: Sequence[tuple[int, int]], word_of: Sequence[int], words
         if word < words:
             found[word] = (found[word][0] if found[word][1] else begin, end)
     return found
+
+
+def course(weights: Sequence[NDArray[np.floating]]) -> tuple[float, float]:
+    """Return monotonicity and coverage of attention (T, S) to recordings.
+
+    Monotonicity: the share of steps whose peak is not before that of the step before. Coverage: the share of the keys
+    of a recording from its first peak to its last, the mean over recordings.
+    """
+    weights = [own for own in weights if own.size]
+    peaks = [own.argmax(1) for own in weights]
+    moves = np.concatenate([np.diff(own) for own in peaks] or [np.zeros(0)])
+    covered = [(own.max() - own.min() + 1) / part.shape[1] for own, part in zip(peaks, weights, strict=True)]
+    return float((moves >= 0).mean()) if len(moves) else 1.0, float(np.mean(covered)) if covered else 0.0
 
 
 def pointing_counts(weights: NDArray[np.floating], times: Sequence[Time], key: float) -> Floats:

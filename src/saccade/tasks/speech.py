@@ -25,6 +25,7 @@ from saccade.errors import DataError
 from saccade.look.picture import data_address
 from saccade.look.sound import Spectrogram, gray
 from saccade.metrics import (
+    course,
     ctc_spans,
     edit_rate,
     error_counts,
@@ -251,6 +252,12 @@ class Speech(GenerationTask):
             statistics |= self._pointing(examples, inputs) if translated else self._timing(examples, inputs)
         metrics = {name: part.value for name, part in statistics.items()}
         return Evaluation(metrics, details, statistics, [len(text.split()) for text in wanted], predictions)
+
+    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
+        """Measure whether attention moves forward through recordings, and how much of them it reaches."""
+        weights = [maps.matrix(words=False) for maps in self.attend(examples[:_TOGETHER])]
+        monotonicity, coverage = course(weights)
+        return {"attention/monotonicity": monotonicity, "attention/coverage": coverage}, []
 
     def _heard(self, examples: Sequence[Example]) -> Iterator[Example]:
         for number, example in enumerate(examples, 1):

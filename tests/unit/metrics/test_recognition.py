@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from saccade.errors import DataError
 from saccade.metrics import (
+    course,
     edit_rate,
     edits,
     error_counts,
@@ -129,3 +130,10 @@ def test_the_error_of_times_is_in_milliseconds():
     assert time_error(np.zeros(3)) == 0.0
     with pytest.raises(DataError, match="1 times for 0"):
         time_error_counts([(0, 1)], [])
+
+
+def test_the_course_of_attention_by_hand():
+    peaks = [np.eye(4)[[0, 2, 1]], np.eye(8)[[3, 3, 7, 7]]]  # one of five moves goes back; 3 of 4 keys, 5 of 8
+    assert course(peaks) == (pytest.approx(4 / 5), pytest.approx((3 / 4 + 5 / 8) / 2))
+    assert course([np.eye(5)[[2]]]) == (1.0, pytest.approx(1 / 5))
+    assert course([]) == (1.0, 0.0)

@@ -44,6 +44,13 @@ def model(folder):
     return saccade.load(folder / "model", device="cpu")
 
 
+def test_the_log_has_the_course_of_attention(folder):
+    lines = [json.loads(line) for line in (folder / "model" / "log.jsonl").read_text().splitlines()]
+    (*_, last) = [line["valid"] for line in lines if "valid" in line]
+    assert 0 <= last["attention/monotonicity"] <= 1
+    assert 0 < last["attention/coverage"] <= 1
+
+
 def test_every_way_to_give_a_sound_is_answered_the_same(model, folder):
     path = folder / "a.wav"
     given = [path, str(path), path.read_bytes(), Sound(SOUND, RATE)]
