@@ -65,6 +65,8 @@ _FEWEST_TOKENS = 20
 _WAVE = "data:audio/wav;base64,"
 _TOGETHER = 32
 """Recordings listened to together."""
+_SILENT = 1e-4
+"""Peak below which a recording is silent (-80 dB), and has no words."""
 _PLAYED = 60
 """Maximum seconds of a recording that traces contain."""
 _SPACE = "▁"
@@ -110,6 +112,8 @@ class Speech(GenerationTask):
         else:
             sound = given.load()
         frames = log_mel(sound.samples, sound.rate, self.recipe.sound)
+        if np.abs(sound.samples).max(initial=0.0) < _SILENT:
+            frames = np.zeros_like(frames)
         return Opened(frames, name_of(given), sound if sound.seconds <= _PLAYED else None)
 
     def length(self, given: Any) -> int:
@@ -169,6 +173,20 @@ class Speech(GenerationTask):
     def _picture(self, given: Opened) -> Spectrogram:
         frames = given.value[:, : self.recipe.sound.mels]  # without derivatives
         return Spectrogram(gray(frames), self.recipe.sound.seconds(len(frames)))
+
+    def _decode(self, read: ModelInput, search: SearchConfig, **limits: Any) -> list[list[Hypothesis]]:
+        found = super()._decode(read, search, **limits)
+        assert read.batch.source is not None
+        heard = read.batch.source.flatten(1).any(1).tolist()
+        return [own if sounding else [self._nothing(own[0])] for own, sounding in zip(found, heard, strict=True)]
+
+    def _nothing(self, found: Hypothesis) -> Hypothesis:
+        """Return the empty answer, which is given to silence: a model would guess words."""
+        cross = {site: found.attention[site][:, :1] for site in self.model.source_sites if site in found.attention}
+        return replace(
+            found, tokens=[EOS], score=0.0, log_probability=0.0, finished=True, attention=found.attention | cross,
+            slots=found.slots[:1], beams=found.beams[:1],
+        )  # fmt: skip
 
     def _answer(self, given: Any, found: list[Hypothesis], sides: Sides, *, words: bool) -> Prediction:
         made = super()._answer(given, found, sides, words=words)

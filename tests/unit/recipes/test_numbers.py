@@ -20,7 +20,7 @@ from saccade.runs.recipe import parse_recipe
 from saccade.train.devices import _fabric
 
 PRESETS = MODELS
-OWN_BOUNDS = {"glimpses": 64, "scales": 6, "size": 256}
+OWN_BOUNDS = {"kernel": 255, "glimpses": 64, "scales": 6, "size": 256}
 FAMILIES = {kind.family: preset for preset, kind in PRESETS.items()}
 
 

@@ -62,6 +62,17 @@ def test_every_way_to_give_a_sound_is_answered_the_same(model, folder):
     assert model(whole, rate=RATE, beam=2).text == model(path, beam=2).text
 
 
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"nbest": 2}])
+def test_silence_has_no_words(model, options):
+    silent, quiet = np.zeros(4000, np.float32), np.full(4000, 5e-5, np.float32)
+    first, sound, last = model([silent, SOUND, quiet], rate=RATE, **options)
+    assert [(one.text, one.words, len(one.alternatives)) for one in (first, last)] == [("", [], 0)] * 2
+    assert sound.text == model(SOUND, rate=RATE, **options).text
+    trace = model.trace(silent, rate=RATE)
+    assert trace.sides["target"].words == []
+    assert model(1.1e-4 * np.sign(SOUND), rate=RATE).tokens == model(np.sign(SOUND), rate=RATE).tokens
+
+
 def test_an_array_needs_its_rate(model):
     with pytest.raises(DataError, match=r"without their rate. Give it too, as in model\(samples, rate=16000\)"):
         model(SOUND)

@@ -30,9 +30,9 @@ __all__ = ["DIGITS", "LONGEST", "Take", "convert_fsdd", "digit_string", "read_fs
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 LONGEST = 7
 """Most digits of a string."""
-_COUNTS = {"train": 8000, "valid": 1000, "test": 1000}
-_HELD_OUT = 3000, 500, 1000
-"""Strings of train, valid and test without a speaker."""
+_STRINGS, _TESTED = 40_000, 1000
+"""Strings to train on, of which there is a fifth without a speaker, and to test. New strings of the same recordings
+cost little, and a model cannot memorize them all."""
 _PAUSE, _MARGIN, _LEVEL = (0.025, 0.25), (0.05, 0.3), (-14.0, -1.0)
 """Seconds between digits, and around a string; decibels of the loudest sample."""
 _UNEVEN = 2.0
@@ -59,7 +59,7 @@ class Take:
         return f"{self.digit}_{self.speaker}_{self.number}.wav"
 
 
-def convert_fsdd(origin: Path, out: Path) -> list[Path]:
+def convert_fsdd(origin: Path, out: Path, strings: int = _STRINGS) -> list[Path]:
     """Write the recordings, strings of digits and single digits, and the same with each speaker held out."""
     takes: list[Take] = []
     with writing_folder(out / "recordings") as draft:
@@ -68,8 +68,8 @@ def convert_fsdd(origin: Path, out: Path) -> list[Path]:
             (draft / take.file).write_bytes(data)
     written = [out / "recordings"]
     speakers = sorted({take.speaker for take in takes})
-    parts = {split: [take for take in takes if split_of_take(take) == split] for split in _COUNTS}
-    written += _write_sets(parts, out, "recordings", tuple(_COUNTS.values()))
+    parts = {split: [take for take in takes if split_of_take(take) == split] for split in ("train", "valid", "test")}
+    written += _write_sets(parts, out, "recordings", (strings, _TESTED, _TESTED))
     for speaker in speakers if len(speakers) > 1 else ():
         apart = {
             split: [
@@ -79,7 +79,9 @@ def convert_fsdd(origin: Path, out: Path) -> list[Path]:
             ]
             for split in parts
         }
-        written += _write_sets(apart, out / f"without-{speaker}", "../recordings", _HELD_OUT)
+        written += _write_sets(
+            apart, out / f"without-{speaker}", "../recordings", (strings // 5, _TESTED // 2, _TESTED)
+        )
     return written
 
 

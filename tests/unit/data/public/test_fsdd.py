@@ -44,7 +44,7 @@ def clone(tmp_path_factory):
 @pytest.fixture(scope="module")
 def converted(clone, tmp_path_factory):
     out = tmp_path_factory.mktemp("fsdd")
-    return out, convert_fsdd(clone, out)
+    return out, convert_fsdd(clone, out, strings=8000)
 
 
 def packed(path, members):
@@ -151,7 +151,7 @@ def test_a_speaker_can_be_held_out(converted):
 
 
 def test_the_conversion_is_the_same_each_time(clone, converted, tmp_path):
-    convert_fsdd(clone, tmp_path)
+    convert_fsdd(clone, tmp_path, strings=8000)
     for path in converted[1]:
         if path.suffix == ".jsonl":
             assert (tmp_path / path.relative_to(converted[0])).read_bytes() == path.read_bytes()
@@ -162,7 +162,7 @@ def test_one_speaker_alone_is_not_held_out(tmp_path):
     for name, data in FILES.items():
         if "ann" in name:
             (tmp_path / "recordings" / name).write_bytes(data)
-    written = convert_fsdd(tmp_path, tmp_path / "out")
+    written = convert_fsdd(tmp_path, tmp_path / "out", strings=100)
     assert all("without" not in str(path) for path in written)
 
 
@@ -178,7 +178,7 @@ def test_a_broken_recording_is_named_and_nothing_is_left(tmp_path, data, message
     (tmp_path / "recordings").mkdir()
     (tmp_path / "recordings/7_ann_10.wav").write_bytes(data)
     with pytest.raises(DataError, match=message):
-        convert_fsdd(tmp_path, tmp_path / "out")
+        convert_fsdd(tmp_path, tmp_path / "out", strings=100)
     assert not list((tmp_path / "out").glob("*"))
 
 
@@ -188,17 +188,17 @@ def test_a_damaged_archive_is_named(tmp_path, data):
     path = tmp_path / "train.tar.xz"
     path.write_bytes(path.read_bytes()[:-60] if data is None else data)
     with pytest.raises(DataError, match=r"train\.tar\.xz is damaged"):
-        convert_fsdd(tmp_path, tmp_path / "out")
+        convert_fsdd(tmp_path, tmp_path / "out", strings=100)
 
 
 def test_an_archive_of_huge_files_is_refused(tmp_path):
     packed(tmp_path / "train.tar.xz", {"recordings/3_ann_10.wav": bytes(2 << 20)})
     with pytest.raises(DataError, match="far larger than the data set"):
-        convert_fsdd(tmp_path, tmp_path / "out")
+        convert_fsdd(tmp_path, tmp_path / "out", strings=100)
 
 
 def test_a_folder_without_recordings_is_named(tmp_path):
     with pytest.raises(DataError, match=r"has no recordings such as 7_jackson_32\.wav"):
-        convert_fsdd(tmp_path, tmp_path / "out")
+        convert_fsdd(tmp_path, tmp_path / "out", strings=100)
     with pytest.raises(DataError, match="nowhere"):
         convert_fsdd(tmp_path / "nowhere", tmp_path / "out")
