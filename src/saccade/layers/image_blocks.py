@@ -106,7 +106,7 @@ class DownBlock(nn.Module):
 
 
 class PlaceBlock(nn.Module):
-    """Residual block of 1 × 1 convolutions, which looks at each place alone: (B, D, h, w) -> (B, D, h, w)."""
+    """Residual block of 1 × 1 convolutions, which transforms each place alone: (B, D, h, w) -> (B, D, h, w)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
