@@ -3,6 +3,7 @@
 python tools/pretrain.py [NAME …]           one thread, 2 to 7 minutes of CPU time each, into src/saccade/pretrained
 python tools/pretrain.py NAME --from DIR    store a model trained before with these settings
 python tools/pretrain.py NAME --out DIR     write elsewhere
+python tools/pretrain.py --device cuda      on a GPU
 
 The corpora are part of saccade, so data and weights have its license. Handwritten digits: see `_DIGITS`.
 """
@@ -37,6 +38,9 @@ _DIGITS = (
     "drawn by saccade; the handwriting is from scikit-learn's digits (E. Alpaydin and C. Kaynak, Optical Recognition "
     "of Handwritten Digits, UCI Machine Learning Repository, CC BY 4.0)"
 )
+
+
+_DEVICES = {"cpu": "on one CPU core", "auto": "on one CPU core", "cuda": "on a GPU"}
 
 
 class Made(NamedTuple):
@@ -76,13 +80,13 @@ MODELS = {
         "scenes",
         {},
         "captions for drawings of digits and shapes, soft attention (Xu et al.)",
-        "CIDEr-D {cider_d:.1f}, {exact:.0f}% of captions exact, {pointing:.0%} of nouns attend to their object",
+        "CIDEr-D {cider_d:.1f}, {exact:.0%} of captions exact, {pointing:.0%} of nouns attend to their object",
         _DIGITS,
         "images",
     ),
     "demo-questions": Made(
         "stories",
-        {},
+        {"train": {"minutes": None}},  # the same steps on a busy machine
         "answers to questions about short stories, found in three hops",
         "{exact:.1f}% of answers exact, {pointing:.1%} attend to the sentence that answers",
         _WORDS,
@@ -108,6 +112,7 @@ MODELS = {
 def card(name: str, made: Made, model: saccade.Model, score: str, size: int, tested: int) -> str:
     """Return the page that says what a model is and how good it is."""
     recipe, facts = model.task.recipe, model.task.facts()
+    how = f"at most {recipe.train.steps:,} steps {_DEVICES[recipe.train.device]}"
     return f"""# {name}
 
 {made.about[0].upper()}{made.about[1:]}.
@@ -117,7 +122,7 @@ def card(name: str, made: Made, model: saccade.Model, score: str, size: int, tes
 - Test split, measured once with these weights, {tested:,} examples, one seed: {score}.
 - Model: `{facts["model"]}`, {facts["parameters"]:,} parameters in half precision, {size:,} bytes.
 - Data: the built-in corpus `{recipe.data.corpus}`, {made.data}. It knows nothing else.
-- Made by `python tools/pretrain.py {name}`: recipe `{made.recipe}`, {recipe.train.steps:,} steps on one CPU core.
+- Made by `python tools/pretrain.py {name}`: recipe `{made.recipe}`, {how}.
 - License: that of saccade (MIT).
 """
 
@@ -131,7 +136,9 @@ def store(model: saccade.Model, name: str, out: Path) -> None:
     metrics = model.evaluate(examples).metrics
     score = made.score.format(**metrics).replace("%", " %")
     settings = task.recipe.dump() | {"note": f"{made.about}; {score}", "takes": None}
-    settings["data"]["cache"] = None
+    settings["data"]["cache"], settings["train"]["device"] = None, "auto"
+    if made.needs:  # drawing them would need scikit-learn
+        settings["examples"] = task.sample_files()[:2]
     folder.mkdir(parents=True, exist_ok=True)
     checksums.write_listed(folder / "recipe.yaml", to_yaml(settings))
     checksums.write_listed(folder / "tokenizer.json", task.tokenizers.dump())
@@ -146,6 +153,7 @@ def main() -> None:
     arguments.add_argument("names", nargs="*", default=[*MODELS])
     arguments.add_argument("--from", dest="origin", type=Path, help="folder of a model trained before")
     arguments.add_argument("--out", type=Path, default=PLACE, help="folder for the models")
+    arguments.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     arguments.add_argument("--minutes", type=float, help="maximum minutes of training; default: as the recipe says")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
@@ -156,7 +164,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as place:
             began = time.process_time()
-            changes = {**made.changes, "train": {"device": "cpu", **made.changes.get("train", {})}}
+            changes = {**made.changes, "train": {"device": chosen.device, **made.changes.get("train", {})}}
             if chosen.minutes is not None:
                 changes["train"]["minutes"] = chosen.minutes
             model = saccade.train(made.recipe, Path(place) / name, progress=True, **changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -38,6 +39,9 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
 
     Nothing is unpickled, and no code that the folder names is run. A recipe may name a class of yours as a score or
     align (`package.module:Class`). Only `trust_code` allows its import.
+
+    >>> saccade.load("demo")
+    Model(translation, bahdanau, 574,073 parameters)
     """
     if device not in _DEVICES:
         raise unknown_name("device", device, _DEVICES)
@@ -86,6 +90,16 @@ class Model:
         """All settings of the model's training run."""
         return self.task.recipe.dump()
 
+    @property
+    def sample_inputs(self) -> list[Any]:
+        """Inputs to try: those of the recipe, or some of its built-in corpus that the model was not trained on.
+
+        >>> saccade.load("demo").sample_inputs[0]
+        'the European Economic Area'
+        """
+        field = self.task.reads.entry
+        return [_content(each[field]) if field != "input" else each[field] for each in self.task.examples()]
+
     @overload
     def __call__(self, inputs: Input, **options: Unpack[SearchOptions]) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
@@ -119,6 +133,12 @@ class Model:
         force: tokens to begin with. block: source tokens that no attention may attend to. pull: (step, source token,
         weight) sets an attention weight. detail: record hidden vectors too. gold: gold alignment links, source word
         first. stop: called before each step of the search; raises an Interruption to end it.
+
+        >>> model = saccade.load("demo")
+        >>> model.trace("the European Economic Area").text
+        'la zone économique européenne'
+        >>> model.trace("the European Economic Area", block=[2]).text  # without reading "Economic"
+        'la zone européenne européenne'
         """
         chosen: dict[str, Any] = {**options}
         (given,) = self.task.reads.described([given], chosen)
@@ -151,6 +171,10 @@ class Model:
         such an input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is
         called between steps of a search, or between batches with several workers; it raises an Interruption to end the
         search.
+
+        >>> lines = iter(["the law", "a red car"])
+        >>> [each.text for each in saccade.load("demo").stream(lines)]
+        ['la loi', 'une voiture rouge']
         """
         if refuse is not None:
             warn_renamed("stream(refuse=)", "stream(on_error=)")
@@ -165,7 +189,10 @@ class Model:
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
             yield from stream(self.task, inputs, search, workers=pool, **common)
 
-    def transcribe(self, path: str | Path, *, window: float, stop: Stop | None = None, **options: Any) -> Prediction:
+    @with_named_options
+    def transcribe(
+        self, path: str | Path, *, window: float, stop: Stop | None = None, **options: Unpack[SearchOptions]
+    ) -> Prediction:
         """Transcribe a sound file of any length in flat memory; the result has text and word times, but no attention.
 
         The recording is cut at pauses into windows of at most `window` seconds, which are transcribed by themselves.
@@ -312,7 +339,12 @@ class Model:
                 yield next(found).links(*task.pointing_site) if id(one) in kept else []
 
     def save(self, folder: str | Path) -> None:
-        """Write the model to a folder, which `saccade.load` reads; its weights may have been changed."""
+        """Write the model to a folder, which `saccade.load` reads; its weights may have been changed.
+
+        >>> saccade.load("demo").save("runs/copy")
+        >>> saccade.load("runs/copy")("the law").text
+        'la loi'
+        """
         place = Path(folder)
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise ConfigError(f"{place} is there already. Choose another folder.")
@@ -321,7 +353,11 @@ class Model:
         write_model(place, weights_of(self.task.model), self.task.tokenizers)
 
     def search(self, **options: Any) -> SearchConfig:
-        """Return the recipe's search config with some options changed; `nbest` without `beam` widens the beam."""
+        """Return the recipe's search config with some options changed; `nbest` without `beam` widens the beam.
+
+        >>> saccade.load("demo").search(nbest=3).beam
+        3
+        """
         if "batch" in options:
             warn_renamed("batch=", "batch_size=")
             options["batch_size"] = options.pop("batch")
@@ -333,3 +369,8 @@ class Model:
     def __repr__(self) -> str:
         facts = self.task.facts()
         return f"Model({self.task.name}, {facts['model']}, {facts['parameters']:,} parameters)"
+
+
+def _content(address: str) -> bytes:
+    """Return the bytes of a file in a data: URL."""
+    return b64decode(address.partition(",")[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from saccade.api import Model, load
 from saccade.data.example import Example
@@ -16,6 +16,7 @@ from saccade.runs.evaluation import check_comparable, evaluation_recipe, example
 from saccade.runs.evaluation import compare as compare_evaluations
 from saccade.runs.recipe import build_recipe
 from saccade.runs.training import train as train_recipe
+from saccade.search.options import SearchOptions, with_named_options
 from saccade.tasks.base import Evaluation
 from saccade.tasks.table import find_task
 from saccade.train.log import TrainingCallback, TrainingCallbacks
@@ -76,12 +77,13 @@ def train(
     return load(folder, device=made.train.device, trust_code=trust_code)
 
 
+@with_named_options
 def evaluate(
     model: Model | str | Path,
     data: Iterable[Any] | str | Path | None = None,
     *,
     split: str | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Evaluation:
     """Compute the metrics of a model, or of its folder, on examples, files, or a split of the recipe's data.
 
@@ -95,12 +97,13 @@ def evaluate(
     return loaded.evaluate(_examples(loaded, data, split), **options)
 
 
+@with_named_options
 def compare(
     models: Sequence[Model | str | Path],
     data: Iterable[Any] | str | Path | None = None,
     *,
     split: str | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> dict[str, Any]:
     """Compare models on the same examples: their metrics, and paired bootstrap tests against the first model.
 

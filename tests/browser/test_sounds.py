@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers.page_server import expect_asked
-from helpers.traces import SAID, heard
+from helpers.traces import SAID, heard, translation
 from saccade.data.sound_files import open_sound
 from saccade.look.page import page
 
@@ -42,6 +42,33 @@ def test_a_file_is_sent_and_its_words_stand_at_their_times(explorer, tmp_path):
         assert left == pytest.approx(100 * time / 2, abs=3)
     shown.locator(".sound").hover(position=moment(shown, 0.925))
     expect(shown.locator(".listening .readout")).to_contain_text("0.90 s: two 2")
+
+
+def test_a_sound_to_try_is_asked_about_at_once_and_can_be_chosen_again(serve, visit):
+    server = serve({"listener": heard()})
+    address = heard().sides["source"].sound
+    server.examples = {"listener": [{"name": "example 1", "sound": address}, {"name": "example 2", "sound": address}]}
+    shown = visit(server.address)
+    expect(shown.locator(".heard-word")).to_have_text(SAID)
+    assert server.asked[-1]["sound"] == address.partition(",")[2]
+    first, second = (shown.get_by_role("button", name=f"example {number}") for number in (1, 2))
+    expect(first).to_have_attribute("aria-pressed", "true")
+    second.click()
+    expect(second).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_model_that_reads_something_else_shows_its_first_example(serve, visit):
+    server = serve({"writer": translation(), "listener": heard()})
+    server.examples = {
+        "writer": [{"input": "the law"}, {"input": "another law"}],
+        "listener": [{"name": "example 1", "sound": heard().sides["source"].sound}],
+    }
+    shown = visit(server.address)
+    shown.get_by_role("button", name="another law").click()
+    shown.get_by_label("Model").select_option("listener")
+    expect(shown.locator(".heard-word")).to_have_text(SAID)
+    shown.get_by_label("Model").select_option("writer")
+    expect(shown.get_by_role("button", name="another law")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_stretch_of_sound_is_hidden_in_one_step(explorer, tmp_path):

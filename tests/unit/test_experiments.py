@@ -36,6 +36,15 @@ def test_the_examples_of_the_docstrings(module, tmp_path, monkeypatch):
     assert found.failed == 0
 
 
+TOP = (saccade.evaluate, saccade.compare)
+
+
+@pytest.mark.parametrize("name", ["load", "evaluate", "compare", "Recipe", "Model"])
+def test_each_function_of_the_package_has_an_example(name):
+    found = doctest.DocTestFinder(recurse=False).find(getattr(saccade, name))
+    assert any(each.examples for each in found)
+
+
 class Told(TrainingCallback):
     def __init__(self):
         self.steps, self.valid, self.ended = [], [], 0
@@ -137,9 +146,11 @@ def test_a_model_is_saved_and_aligns(model, tmp_path):
 
 def test_signatures_name_every_option_of_a_search():
     assert SearchOptions.__annotations__.keys() - {"rate"} == SearchConfig.model_fields.keys()
-    for method in (api.Model.__call__, api.Model.trace, api.Model.stream, api.Model.evaluate):
+    model = api.Model
+    for method in (model.__call__, model.trace, model.stream, model.evaluate, model.transcribe, *TOP):
         assert {"beam", "nbest", "max_length"} < inspect.signature(method).parameters.keys()
     assert {"load", "train", "Recipe", "evaluate", "compare"} < {*dir(saccade)}
+    assert {"recipe", "out", "callbacks", "resume"} < inspect.signature(saccade.train).parameters.keys()
 
 
 def test_a_notebook_shows_a_bar(monkeypatch):

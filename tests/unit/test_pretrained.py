@@ -3,13 +3,18 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-import saccade
+import saccade.pretrained
 from helpers.commands import refused, run
+from saccade.api import describe
+from saccade.cli.commands.models import READS
 from saccade.data.familiar import familiar
-from saccade.pretrained import find_model, pretrained
+from saccade.pretrained import find_model, missing_extra, pretrained
+from saccade.serve import app
+from saccade.tasks.table import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -23,18 +28,66 @@ def test_the_demo_translates_and_reverses_the_adjectives(demo):
     assert out.attention.links() == [(0, 0), (3, 1), (2, 2), (1, 3)]
 
 
+RIGHT = {
+    "demo-captions": "a brown seven inside an orange frame",
+    "demo-glimpses": "6",
+    "demo": "la zone économique européenne",
+    "demo-transformer": "la zone économique européenne",
+    "demo-questions": "garage",
+    "demo-digits": "seven six eight",
+}
+"""What each model answers to its first sample input; of the fixed vector, nothing is expected."""
+
+
 @pytest.mark.parametrize("name", [*pretrained()])
-def test_every_shipped_model_translates(name):
+def test_every_shipped_model_answers_its_samples(name):
+    if missing_extra(name):
+        pytest.skip(f"needs the extra {missing_extra(name)}")
     model = saccade.load(name, device="cpu")
-    assert model("the law").text == "la loi"
+    found = model(model.sample_inputs[0])
+    assert found.text == RIGHT.get(name, found.text)
     assert find_model(name) == pretrained()[name]
-    assert "BLEU" in model.recipe["note"]
+
+
+@pytest.mark.parametrize("name", [*pretrained()])
+def test_every_shipped_model_has_a_card_and_a_score(name, capsys):
+    card = run(capsys, "models", name).out
+    score = card.partition("one seed: ")[2].partition(".\n")[0]
+    assert any(letter.isdigit() for letter in score)
+    assert score in describe(name).recipe["note"]
+    assert f"{(pretrained()[name] / 'model.safetensors').stat().st_size:,} bytes" in card
+    assert f"{describe(name).task.facts()['parameters']:,} parameters" in card
+    assert "License" in card
+    if "handwriting" in card:
+        assert "CC BY 4.0" in card
 
 
 def test_they_are_listed(capsys):
     rows = run(capsys, "models").out.splitlines()
-    assert [row.split()[0] for row in rows[2:5]] == ["demo", "demo-fixed", "demo-transformer"]
-    assert json.loads(run(capsys, "models", "--json").out)["demo"]["task"] == "translation"
+    assert [row.split()[0] for row in rows[2 : 2 + len(pretrained())]] == [*pretrained()]
+    assert json.loads(run(capsys, "models", "--json").out)["demo-digits"]["reads"] == "sound"
+    folders = {path.parent.name for path in Path(saccade.pretrained.__file__).parent.glob("*/model.safetensors")}
+    assert folders == set(pretrained())
+
+
+def test_the_list_says_what_the_models_of_all_tasks_read():
+    names = {"picture": "image", "question": "question, passage", "episode": "labeled images"}
+    for name, task in TASKS.items():
+        assert READS[name] == names.get(task.reads.name, task.reads.name), name
+
+
+def test_without_an_input_there_is_one_to_try(capsys):
+    shown = run(capsys, "look")
+    assert "la ███" in shown.out
+    assert 'a text to try: "the European Economic Area"' in shown.err
+    assert "Julia" in run(capsys, "explain", "demo-questions").out
+    assert "a sound to try" in run(capsys, "look", "demo-digits").err
+
+
+def test_models_that_need_an_extra_say_so_and_are_not_served(capsys, monkeypatch):
+    monkeypatch.setattr("saccade.pretrained.find_spec", lambda name: None)
+    assert "demo-captions needs the extra `images`" in run(capsys, "models").err
+    assert [*app().models] == [name for name in pretrained() if name not in ("demo-captions", "demo-glimpses")]
 
 
 def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -15,10 +15,14 @@ from rich.table import Table
 
 from saccade.train.log import TrainingCallback
 
+if TYPE_CHECKING:
+    from saccade.api import Model
+
 __all__ = [
     "LiveProgress",
     "clock",
     "echo",
+    "input_or_sample",
     "model_and_inputs",
     "number",
     "one_line",
@@ -103,6 +107,21 @@ def model_and_inputs(model: str | Path | None, inputs: Sequence[str] | None) -> 
     if model is None or (any(letter.isspace() for letter in name) and not Path(name).exists()):
         return Path(DEFAULT), [*([] if model is None else [name]), *words]
     return Path(model), words
+
+
+def input_or_sample(model: Model, words: Sequence[str]) -> Any:
+    """Return the only input of a command; without any, one that the model has to try."""
+    from saccade.errors import DataError
+    from saccade.tasks.inputs import one_input
+
+    if words:
+        return one_input(model.task.reads, words)
+    samples = model.sample_inputs
+    if not samples:
+        raise DataError(f"there is no input, and this model has none to try. Give {model.task.reads.entry}s after it.")
+    shown = "" if isinstance(samples[0], bytes) else f": {json.dumps(samples[0], ensure_ascii=False)}"
+    print_status(f"No input was given, so this is a {model.task.reads.name} to try{shown}")
+    return samples[0]
 
 
 class LiveProgress(TrainingCallback):

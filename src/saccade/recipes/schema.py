@@ -31,7 +31,7 @@ from saccade.train.train_config import TrainConfig
 __all__ = ["DataConfig", "EmbeddingsConfig", "Recipe", "Sections", "complete_model"]
 
 Files = str | list[str]
-_Text = Annotated[str, Field(min_length=1, max_length=2000)]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class DataConfig(Config):
@@ -176,7 +176,7 @@ class Sections(Config):
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
     examples: list[_Text | dict[str, _Text]] = Field(default_factory=list, max_length=12)
-    """Inputs that the explorer page offers to try, as {question: …, passage: …} or text; default: the corpus's."""
+    """Inputs to try: texts, {question: …, passage: …}, or images and sounds as data: URLs; default: the corpus's."""
 
     @field_validator("init_from", mode="before")
     @classmethod

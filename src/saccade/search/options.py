@@ -32,6 +32,7 @@ class SearchOptions(TypedDict, total=False):
     ctc: float
     fusion: dict[str, Any] | None
     no_answer: float
+    captioner: str | None
     batch_size: int | None
     precision: Literal["full", "int8"]
     rate: int

@@ -19,7 +19,7 @@ def app() -> Any:
     SACCADE_LOG json, text or off. With several processes on one port (uvicorn --workers) each loads the models.
     """
     from saccade.look import page
-    from saccade.pretrained import find_model, pretrained
+    from saccade.pretrained import find_model, missing_extra, pretrained
     from saccade.serve.application import Application, Explorer
     from saccade.serve.models import load_models
     from saccade.serve.serve_config import Settings, read_token
@@ -28,5 +28,6 @@ def app() -> Any:
     hosts = tuple(name for name in os.environ.get("SACCADE_HOSTS", "").split(",") if name)
     log = os.environ.get("SACCADE_LOG", "off")
     settings = Settings.model_validate({"token": read_token(None), "allowed_hosts": hosts, "log": log})
-    models = load_models([find_model(Path(name)) for name in named or pretrained()])
+    shipped = [name for name in pretrained() if missing_extra(name) is None]
+    models = load_models([find_model(Path(name)) for name in named or shipped])
     return Application(models, settings, Explorer(page.index(), page.policy(), page.assets()))

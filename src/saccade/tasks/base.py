@@ -167,10 +167,21 @@ class Task(ABC):
         return text_features(self.tokenizers)
 
     def examples(self) -> list[dict[str, Any]]:
-        """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's."""
-        corpus = self.recipe.data.corpus
-        found = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
-        return [] if self.reads.large else [{"input": self.reads.listed(given)} for given in found]
+        """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's.
+
+        Examples of images and sounds are data: URLs, and have a name.
+        """
+        field = self.reads.entry
+        if field == "input":
+            corpus = self.recipe.data.corpus
+            found = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
+            return [{field: self.reads.listed(given)} for given in found]
+        files = [one for one in self.recipe.examples if isinstance(one, str) and one.startswith("data:")]
+        return [{"name": f"example {number}", field: one} for number, one in enumerate(files or self.sample_files(), 1)]
+
+    def sample_files(self) -> list[str]:
+        """Return data: URLs of a few images or sounds of the built-in corpus's test split, if they can be made."""
+        return []
 
     @abstractmethod
     def _build(self) -> nn.Module:

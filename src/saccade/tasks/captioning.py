@@ -67,18 +67,13 @@ class Captioning(GenerationTask):
     metrics = ("cider_d", "bleu4", "rouge_l", "meteor_lite", "exact")
     offers = frozenset({"words to write", "attention to a source", "images to flip"})
 
-    def examples(self) -> list[dict[str, str]]:
-        """Return images of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
+    def sample_files(self) -> list[str]:
         data = self.recipe.data
         if data.corpus is None or find_spec("sklearn") is None:
             return []
         corpus = CORPORA[data.corpus]
         found = corpus.generate("test", _EXAMPLES, data.seed, **corpus.options(data) | {"captions": 1})
-        return [
-            {"name": f"example {number}", "image": data_address(example.image.load())}
-            for number, example in enumerate(found, 1)
-            if example.image is not None
-        ]
+        return [data_address(example.image.load()) for example in found if example.image is not None]
 
     @property
     def grid(self) -> tuple[int, int]:

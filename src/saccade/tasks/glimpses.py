@@ -82,15 +82,14 @@ class Glimpses(Task):
             sizes = f"it is {recipe.field.size}, but images have {recipe.data.image_size} pixels a side"
             yield Fault(("field", "size"), f"{sizes}: lower data.image_size, or raise field.size")
 
-    def examples(self) -> list[dict[str, str]]:
-        """Return fields of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
+    def sample_files(self) -> list[str]:
         data = self.recipe.data
         if data.corpus is None or find_spec("sklearn") is None:
             return []
         corpus = CORPORA[data.corpus]
         ink, *_ = self._fields(list(corpus.generate("test", _EXAMPLES, data.seed, **corpus.options(data))))
         pixels = [np.repeat(255 - one[..., None], 3, -1) for one in ink]
-        return [{"name": f"example {number}", "image": data_address(one)} for number, one in enumerate(pixels, 1)]
+        return [data_address(one) for one in pixels]
 
     @property
     def labels(self) -> list[str]:

@@ -82,6 +82,8 @@ class Modality(ABC):
     """Whether inputs take much memory, so that search batches are small."""
     fields: tuple[str, ...] = ()
     """Names of the fields of an input that is an object; empty for other inputs."""
+    entry: ClassVar[str] = "input"
+    """The field of a request that holds an input."""
 
     def is_one(self, given: Any) -> bool:
         """Return whether this is a single input, valid or not, rather than a collection of inputs."""
@@ -134,6 +136,7 @@ class Image(Modality):
 
     name = "picture"
     large = True
+    entry = "image"
 
     def fault(self, given: Any) -> str | None:
         if isinstance(given, str | Path | bytes | Opened):
@@ -175,6 +178,7 @@ class Sound(Modality):
 
     name = "sound"
     large = True
+    entry = "sound"
 
     def is_one(self, given: Any) -> bool:
         return isinstance(given, Samples | Opened) or hasattr(given, "load") or super().is_one(given)

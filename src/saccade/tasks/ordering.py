@@ -9,7 +9,6 @@ import numpy as np
 
 from saccade.batch import EOS, SPECIALS, Batch
 from saccade.config import Fault
-from saccade.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.forms import ORDERS
@@ -73,10 +72,6 @@ class Ordering(GenerationTask):
     def features(self, split: Split) -> list[Feature]:
         choose = self.recipe.points.choose
         return [PointFeature(self._dimensions), OrderFeature(repeated=choose == "any", whole=choose == "every")]
-
-    def examples(self) -> list[dict[str, Any]]:
-        corpus = self.recipe.data.corpus
-        return [{"input": text} for text in self.recipe.examples or (CORPORA[corpus].examples if corpus else ())]
 
     def opened(self, given: Any, **limits: Any) -> Opened:
         if isinstance(given, Opened):

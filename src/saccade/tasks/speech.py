@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from saccade.batch import BOS, EOS, PAD, Batch
+from saccade.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.features import Feature, TokenFeature
 from saccade.data.forms import SPEECH
@@ -62,7 +63,7 @@ __all__ = ["Speech"]
 _TOKENS_A_SECOND = 30
 """Maximum output tokens for a second of sound; fast speech has about 20 characters."""
 _FEWEST_TOKENS = 20
-_WAVE = "data:audio/wav;base64,"
+_EXAMPLES = 2
 _TOGETHER = 32
 """Recordings listened to together."""
 _SILENT = 1e-4
@@ -101,6 +102,15 @@ class Speech(GenerationTask):
     def objective(self) -> WordLoss:
         changes = self.recipe.sound.augment.changes
         return word_loss(self, SpecAugment(self.recipe.sound) if changes else None)
+
+    def sample_files(self) -> list[str]:
+        data = self.recipe.data
+        if data.corpus is None or data.spoken.voices != "formant":  # other voices need a library, and time
+            return []
+        corpus = CORPORA[data.corpus]
+        least, most = data.lengths or corpus.lengths
+        found = corpus.generate("test", _EXAMPLES, data.seed, min_length=least, max_length=most, **corpus.options(data))
+        return [_address(example.sound.load()) for example in found if example.sound is not None]
 
     def opened(self, given: Any, **limits: Any) -> Opened:
         if isinstance(given, Opened):
@@ -156,7 +166,7 @@ class Speech(GenerationTask):
             "image": data_address(self._picture(given).pixels),
         }
         if given.original is not None:
-            shown["sound"] = _WAVE + b64encode(wave_bytes(given.original)).decode()
+            shown["sound"] = _address(given.original)
         return {"source": plain_side(sides["source"], name).model_copy(update=shown)}
 
     def attention(
@@ -340,3 +350,8 @@ def _pointed(counts: NDArray[np.float64]) -> dict[str, Statistics]:
 
 def _share(sums: NDArray[np.float64]) -> float:
     return float(sums[0] / max(sums[1], 1.0))
+
+
+def _address(sound: Sound) -> str:
+    """Return a sound as the data: URL of a .wav file."""
+    return "data:audio/wav;base64," + b64encode(wave_bytes(sound)).decode()

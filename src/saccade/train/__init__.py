@@ -5,6 +5,7 @@
 trains a recipe and returns the model; see `saccade.experiments.train` for its options.
 """
 
+import inspect
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -18,6 +19,11 @@ class _Callable(ModuleType):
 
     def __call__(self, *given: Any, **options: Any) -> Any:
         return import_module("saccade.experiments").train(*given, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options by name, for `help` and completion."""
+        return inspect.signature(import_module("saccade.experiments").train)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -281,7 +281,7 @@ class _Run:
             metrics = self.fabric.broadcast({"loss": loss, **self.job.measure()})
         self.objective.train()
         notes = metrics.pop("notes", [])
-        if steps_reached(progress.step, config, progress.seconds) < _SILENT * config.steps:
+        if progress.step < _SILENT * config.steps:
             notes = []
         if config.metric not in metrics:
             raise unknown_name("train.metric", config.metric, metrics)

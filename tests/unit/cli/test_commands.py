@@ -334,6 +334,12 @@ def test_train_says_why_it_ended(capsys, trained, why, told):
     assert (folder, more["resume"], recipe.train.devices) == (Path("runs/english-french"), False, 1)
 
 
+def test_a_time_limit_that_cut_most_steps_is_named(capsys, trained):
+    trained("time")
+    ran = run(capsys, "train", "english-french", "--set", "train.steps=5000", "--set", "train.minutes=3")
+    assert "Only 1,234 of 5,000 steps fit into train.minutes=3. Raise it for a better model.\n" in ran.err
+
+
 def test_training_that_was_stopped_is_a_failure_that_can_go_on(capsys, trained, tmp_path):
     calls = trained("interrupted")
     ran = run(capsys, "train", "english-french", "--resume", "--devices", 3, "--set", "train.seed=5", "--out", tmp_path)

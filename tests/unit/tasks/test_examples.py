@@ -5,6 +5,8 @@ import pytest
 from helpers.captioning import captioner
 from helpers.chat import chat
 from helpers.recipes import MODEL, untrained
+from saccade.api import Model, describe
+from saccade.data.sound_files import open_sound
 from saccade.recipes.schema import DataConfig
 
 
@@ -41,6 +43,23 @@ def test_a_captioner_of_scenes_draws_images_that_it_has_not_seen():
     assert [each["name"] for each in found] == [f"example {number}" for number in range(1, 5)]
     assert len({each["image"] for each in found}) == 4
     assert all(each["image"].startswith("data:image/png;base64,") for each in found)
+
+
+def test_a_model_of_images_has_those_of_its_recipe_if_they_are_files():
+    task = captioner("transformer-captioner").task
+    found = examples(task, examples=["data:image/png;base64,AAAA", "a path.png"])
+    assert found == [{"name": "example 1", "image": "data:image/png;base64,AAAA"}]
+    assert Model(task).sample_inputs == [b"\0\0\0"]
+
+
+def test_a_model_of_spoken_digits_has_sounds():
+    model = describe("demo-digits")
+    assert [[*each] for each in model.task.examples()] == [["name", "sound"]] * 2
+    first, second = (open_sound(sound, name="it") for sound in model.sample_inputs)
+    assert first.rate == second.rate == 8000
+    assert 0.2 < first.seconds < 6
+    spoken = model.task.recipe.data.spoken.model_copy(update={"voices": "espeak"})
+    assert examples(model.task, data=DataConfig(corpus="spoken", spoken=spoken)) == []
 
 
 def test_without_the_library_that_draws_them_there_are_none(monkeypatch):

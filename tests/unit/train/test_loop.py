@@ -309,6 +309,9 @@ def test_the_first_steps_get_no_advice_about_attention(tmp_path, monkeypatch):
     run(job, tmp_path, steps=20, validate_every=1)
     assert told[:3] == [1, 2, "almost uniform"]
     assert told.count("almost uniform") == 19
+    told.clear()
+    run(job, tmp_path / "short", steps=100, minutes=1e-9)
+    assert told == [1], "the time was up after the first of 100 steps"
 
 
 def test_a_model_without_attention_has_no_health_to_log(tmp_path):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from saccade.cli.options import Device, TrustCode
 from saccade.cli.terminal import echo
 
 __all__ = ["align"]
@@ -19,10 +20,8 @@ def align(
         list[Path], typer.Argument(help="Pairs as in a recipe: a .tsv, a .jsonl, or two files line by line.")
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines with source, target and links.")] = False,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Align the words of sentence pairs: a line of Pharaoh links for each, source word first, from 0.
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from saccade.cli.options import Beam, Device, TrustCode
 from saccade.cli.terminal import echo, print_status
 
 __all__ = ["chat"]
@@ -19,7 +20,7 @@ __all__ = ["chat"]
 
 def chat(
     model: Annotated[Path, typer.Argument(help="A model folder whose task is chat.")],
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    beam: Beam = None,
     sample: Annotated[
         bool | None, typer.Option("--sample/--search", help="Sample tokens, or search for the most likely reply.")
     ] = None,
@@ -42,10 +43,8 @@ def chat(
     unknown: Annotated[
         bool | None, typer.Option("--unknown/--no-unknown", help="Allow <unk>, which stands for a rare word, or not.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Talk to a chat model: one line is one turn. /help lists the commands; Ctrl-D ends the dialogue.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from saccade.cli.options import Beam, Device, TrustCode
 from saccade.cli.terminal import number, print_json, print_status, table
 
 __all__ = ["compare"]
@@ -21,13 +22,11 @@ def compare(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Split of the first recipe's data: train, valid or test.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    beam: Beam = None,
     out: Annotated[Path | None, typer.Option(help="File for a plot of quality by length: .png, .svg or .pdf.")] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
+    device: Device = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
-    ] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Compare models on the same test data, with paired bootstrap tests of their differences.
 

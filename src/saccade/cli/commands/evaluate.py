@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from saccade.cli.options import Beam, Device, TrustCode
 from saccade.cli.terminal import number, print_json, print_status, table
 
 __all__ = ["evaluate"]
@@ -22,15 +23,13 @@ def evaluate(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting of data or search: --set data.lengths=[3,60]")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    beam: Beam = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.json and figures; default: the model folder.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
+    device: Device = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Evaluate a model: metrics of its task, quality by length, and attention against gold annotations.
 

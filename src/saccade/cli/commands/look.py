@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import echo, model_and_inputs, print_notes, print_status
+from saccade.cli.options import Beam, Device, TrustCode
+from saccade.cli.terminal import echo, input_or_sample, model_and_inputs, print_notes, print_status
 
 if TYPE_CHECKING:
     from saccade.look import FigureSpec
@@ -23,13 +24,14 @@ _WHOLE = (".html", ".json")
 
 def look(
     model: Annotated[
-        Path, typer.Argument(help="A model folder, a shipped model, or a trace file; may be left out before a text.")
-    ],
+        Path | None,
+        typer.Argument(help="A model folder, a shipped model, or a trace file; may be left out before a text."),
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
             help="The input: a text or its .txt file, the path of an image or a sound, or a question and passage. A "
-            "trace file needs none."
+            "trace file needs none. Default: one to try."
         ),
     ] = None,
     out: Annotated[
@@ -72,11 +74,9 @@ def look(
         bool, typer.Option("--outline", help="Draw the letters of an SVG as shapes, so that it needs no font.")
     ] = False,
     title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    beam: Beam = None,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Draw the attention of a model while it answers one input.
 
@@ -169,14 +169,13 @@ def _trace(
             raise ConfigError(f"{model} is a trace, which has its answer already: leave the text and --beam out.")
         found = Trace.open(model)
         return found if gold is None else found.model_copy(update={"gold": _inside(gold, found)})
-    if not "".join(inputs).strip():
+    if inputs and not "".join(inputs).strip():
         raise DataError("the input is empty, so there is nothing to draw. Give a text, or the path of an image.")
     from saccade.api import load
-    from saccade.tasks.inputs import one_input
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
     loaded = load(model, **loading)
-    made = loaded.trace(one_input(loaded.task.reads, inputs), gold=gold, detail=True, **options)
+    made = loaded.trace(input_or_sample(loaded, inputs), gold=gold, detail=True, **options)
     _inside(gold or [], made)
     return made
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from saccade.cli.options import Beam, Device, TrustCode
 from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes, print_status
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def predict(
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="With --out: what runs the workers, this machine or Ray.")
     ] = "local",
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    beam: Beam = None,
     nbest: Annotated[int | None, typer.Option(min=1, help="Answers to each input.")] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Sample tokens instead of searching for the most likely.")
@@ -123,10 +124,8 @@ def predict(
         Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
     ] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Translate, summarize, transcribe, continue, classify, caption or draw inputs, or answer questions; a line each.
 
@@ -224,17 +223,7 @@ def predict(
             _write_image(
                 image if len(words or ()) == 1 else image.with_stem(f"{image.stem}-{number}"), prediction.image
             )
-        if format == "jsonl":
-            found = prediction.to_dict() | ({"links": prediction.links} if links else {})
-            echo(json.dumps(found, ensure_ascii=False))
-        elif timestamps:  # the format of label tracks in sound editors; an empty line ends a recording
-            for word in prediction.words:
-                echo(f"{word.begin:.2f}\t{word.end:.2f}\t{one_line(word.text)}")
-            echo("")
-        else:
-            texts = [one_line(part.text) for part in (prediction, *prediction.alternatives)]
-            pharaoh = [" ".join(f"{source}-{target}" for source, target in prediction.links)] if links else []
-            echo("\t".join([*texts, *pharaoh]))
+        echo(_as_json(prediction, links) if format == "jsonl" else _as_text(prediction, links, timestamps))
     print_notes([*notes])
     if refused:
         raise typer.Exit(1)
@@ -261,6 +250,18 @@ def _predict_file(place: Path, file: Path, out: Path, settings: dict[str, Any], 
     print_status(f"{out} has {done.rows:,} rows{kept}; {done.failed:,} failed, see their field error.")
     if done.failed:
         raise typer.Exit(1)
+
+
+def _as_json(prediction: Prediction, links: bool) -> str:
+    return json.dumps(prediction.to_dict() | ({"links": prediction.links} if links else {}), ensure_ascii=False)
+
+
+def _as_text(prediction: Prediction, links: bool, timestamps: bool) -> str:
+    if timestamps:  # the format of label tracks in sound editors; an empty line ends a recording
+        return "".join(f"{word.begin:.2f}\t{word.end:.2f}\t{one_line(word.text)}\n" for word in prediction.words)
+    texts = [one_line(part.text) for part in (prediction, *prediction.alternatives)]
+    pharaoh = [" ".join(f"{source}-{target}" for source, target in prediction.links)] if links else []
+    return "\t".join([*texts, *pharaoh])
 
 
 def _transcribed(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saccade.cli.options import Device, TrustCode
 from saccade.cli.terminal import print_status
 
 if TYPE_CHECKING:
@@ -45,10 +46,8 @@ def sample(
         float, typer.Option(min=0, max=1, help="Factor on the noise: below 1, images are more typical and vary less.")
     ] = 1.0,
     scale: Annotated[int, typer.Option(min=1, max=16, help="Pixels on a side for each pixel of an image.")] = 1,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
-    ] = False,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Draw a grid of images, or a walk between two, with a model that generates images.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from saccade.cli.options import Device, TrustCode
 from saccade.cli.terminal import print_status
 
 __all__ = ["serve"]
@@ -77,10 +78,8 @@ def serve(
     log: Annotated[
         Literal["json", "text", "off"], typer.Option(help="Log each request to standard error, as JSON or text.")
     ] = "off",
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
-    ] = False,
+    device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Serve models over HTTP, with the explorer page.
 
@@ -89,7 +88,7 @@ def serve(
     from saccade.config import parse
     from saccade.data.text import import_extra
     from saccade.errors import ConfigError
-    from saccade.pretrained import find_model, pretrained
+    from saccade.pretrained import find_model, missing_extra, pretrained
 
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "serve", "saccade serve")
@@ -137,7 +136,14 @@ def serve(
             )
 
     def named() -> list[Path]:
-        return [*map(find_model, models or pretrained())] if models_file is None else read_models(models_file)
+        if models_file is not None:
+            return read_models(models_file)
+        if models:
+            return [*map(find_model, models)]
+        left_out = [name for name in pretrained() if missing_extra(name)]
+        if left_out:
+            print_status(f"Without the extra `images`, these are not served: {', '.join(left_out)}")
+        return [path for name, path in pretrained().items() if name not in left_out]
 
     run(
         named(),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saccade.cli.options import TrustCode
 from saccade.cli.terminal import LiveProgress, clock, print_json, print_status
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def train(
         int | None, typer.Option(min=2, max=100, help="Train with seeds 1, 2, … into OUT/seed-1, OUT/seed-2, …")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
-    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the recipe import outside code.")] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Train a model from a recipe.
 
@@ -77,6 +78,9 @@ def train(
         raise typer.Exit(1)
     why = {"early": "no more progress", "time": "time limit reached"}.get(outcome.why, "done")
     print_status(f"Trained for {progress.step:,} steps in {clock(progress.seconds)} ({why}). The model is {folder}")
+    if outcome.why == "time" and progress.step < made.train.steps / 2:
+        share = f"{progress.step:,} of {made.train.steps:,} steps"
+        print_status(f"Only {share} fit into train.minutes={made.train.minutes:g}. Raise it for a better model.")
     if (first := made.init_from.model) is None:
         print_status(f"Next: saccade evaluate {folder}")
     else:

@@ -19,8 +19,8 @@ export function drawModels(app) {
   redraw(byId("models"),
     models.length === 1 && el("span", { class: "only-model" }, label(models[0])),
     models.length > 1 && [
-      el("select", { "aria-label": "Model", "data-key": "model", on: { change: (event) => app.update({ pick: null,
-        models: [event.target.value, ...others.filter((name) => name !== event.target.value)] }) } },
+      el("select", { "aria-label": "Model", "data-key": "model", on: { change: (event) => app.select(
+        [event.target.value, ...others.filter((name) => name !== event.target.value)]) } },
       models.map((model) => el("option", { value: model.name, selected: model.name === first }, label(model)))),
       popup("compare", others.length ? [el("span", { class: "roomy" }, "Compared with "), el("span", { class: "tight" }, "+ "),
         String(others.length)] : ["+", el("span", { class: "roomy" }, " Compare")],

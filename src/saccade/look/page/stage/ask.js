@@ -19,7 +19,8 @@ function examples(app) {
     list.map((example, place) => {
       const attributes = { class: "example", "data-key": `example-${place}`, "data-example": place, dir: "auto" };
       const content = example.image ? el("img", { src: example.image, alt: visible(example.name), width: 44, height: 44 })
-        : visible(clip(titleOf(example.input), SHORT));
+        : example.sound ? [el("span", { "aria-hidden": "true" }, "♪ "), visible(example.name)]
+          : visible(clip(titleOf(example.input), SHORT));
       return button(content, () => app.showExample(example), attributes);
     }));
 }
@@ -105,7 +106,7 @@ export function drawAsk(scene, app) {
   followSeeds(app);
   for (const each of byId("ask").querySelectorAll("[data-example]")) {
     const example = app.examples[Number(each.dataset.example)];
-    each.setAttribute("aria-pressed", String(example.image ? app.image?.name === example.name
+    each.setAttribute("aria-pressed", String(example.image || example.sound ? app.image?.name === example.name
       : holds(app.state, example.input)));
   }
 }

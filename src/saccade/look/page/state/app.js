@@ -116,13 +116,23 @@ export class App {
     if (this.examples.length) this.showExample(this.examples[0], { push: false });
   }
 
-  /** Show an example; one with an image becomes the input image. */
-  showExample(example, { push = true } = {}) {
+  /** Select models; where the first reads another kind of input than before, and none is there, show its first example. */
+  select(models) {
+    const { input, examples } = this.models.find((model) => model.name === models[0]);
+    const there = FILES[input] ? this.image?.kind === input : filled(this.state, input) && this.reads !== "question";
+    if (input === this.reads || there || !examples?.length) this.update({ models, pick: null });
+    else this.showExample(examples[0], { push: false, models });
+  }
+
+  /** Show an example; one with an image or a sound becomes the input file. */
+  showExample(example, { push = true, models = this.state.models } = {}) {
     this.fresh = true;
-    if (example.image) {
-      this.image = { id: example.name, name: example.name, kind: "picture", example: true, base64: example.image.split(",").at(-1) };
-      this.update({ ...UNTOUCHED, step: 0, pick: null }, { push });
-    } else this.update({ ...UNTOUCHED, ...fieldsOf(example.input), step: 0, pick: null }, { push });
+    const content = example.image ?? example.sound;
+    if (content) {
+      const kind = example.image ? "picture" : "sound";
+      this.image = { id: example.name, name: example.name, kind, example: true, base64: content.split(",").at(-1) };
+      this.update({ ...UNTOUCHED, models, step: 0, pick: null }, { push });
+    } else this.update({ ...UNTOUCHED, ...fieldsOf(example.input), models, step: 0, pick: null }, { push });
   }
 
   /**
