@@ -40,7 +40,7 @@ from saccade.tasks.postprocess import read_side, texts_of
 from saccade.tasks.tracing import CANDIDATES, TraceOptions, begin, describe_sites, plain_side
 from saccade.trace import Step, Trace
 from saccade.train.drawing import DrawingLoss
-from saccade.train.terms import Adversarial, Redescription
+from saccade.train.terms import Adversarial, Redescription, terms_of
 
 if TYPE_CHECKING:
     from saccade.recipes.schema import Recipe
@@ -85,6 +85,10 @@ class Drawing(Task):
     def faults(cls, recipe: Recipe) -> Iterator[Fault]:
         yield from super().faults(recipe)
         yield from player_faults(recipe, _FOR_OTHERS)
+        settings = terms_of(recipe.objective).get(Adversarial.name)
+        for name in ("relativistic", "penalty"):
+            if getattr(settings, name, False):
+                yield Fault(("objective", Adversarial.name, name), f"{recipe.task} does not use it: leave it out")
         if recipe.tokenizer.kind != "word":
             yield Fault(("tokenizer", "kind"), f"{recipe.task} attends to whole words: set it to word")
         if issubclass(recipe.family, DrawingConfig) and (size := _config(recipe).size) != recipe.data.image_size:

@@ -136,6 +136,8 @@ def test_figures_and_explanations_say_that_regions_read_words(folder, capsys, tm
         ({"tokenizer": {"kind": "char"}}, "drawing attends to whole words: set it to word"),
         ({"train": {"metric": "loss"}}, "the loss of two players does not tell which step is the best"),
         ({"train": {"r_drop": 1.0}}, "drawing does not use it"),
+        ({"objective": {"adversarial": {"penalty": 0.1}}}, "penalty: drawing does not use it"),
+        ({"objective": {"adversarial": {"relativistic": True}}}, "relativistic: drawing does not use it"),
         ({"model": {"read": [3]}}, r"read names a grid of 3, but the networks have \[2, 4, 8\]"),
         ({"model": {"attend": [64]}}, "attend names a grid of 64"),
         ({"model": {"discriminator": [4, 4, 4, 4]}}, "4 blocks of discriminator cannot halve a grid of 8"),
