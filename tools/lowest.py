@@ -19,7 +19,7 @@ def lowest(without=()):
     needs = [*project["dependencies"]]
     for extra, more in project["optional-dependencies"].items():
         needs += [need for need in more if extra not in ("dev", "docs") or need.startswith("triton")]
-    bounds = dict(re.match(r"([\w-]+)>=([\d.]+)", need).groups() for need in needs)
+    bounds = dict(re.match(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", need).groups() for need in needs)
     return [f"{name}=={version}" for name, version in sorted(bounds.items()) if name not in without]
 
 
