@@ -55,6 +55,8 @@ def test_matches_by_hand():
     np.testing.assert_allclose(found[:, 4], [0.25] * 5)  # every token has one of the question's four words near it
     assert found[:, 5].tolist() == [1, 0, 0, 1, 0]
     assert found[:, 7].tolist() == [0, 0, 0, 0, 1]
+    near = matches([*"x" * 10, "Ada", *"x" * 10], ["Ada", "slept"])[:, 4]
+    np.testing.assert_array_equal(near, [0.5 * (2 <= place <= 18) for place in range(21)])  # eight to each side
     assert matches(["walking"], ["walked"])[0, 2] == 0  # a stem is five letters: "walki" and "walke"
     assert matches(["printed"], ["printing"])[0, 2] == 1
     assert matches([], ["a"]).shape == (0, MATCHES)
