@@ -71,6 +71,15 @@ def test_a_grid_of_glimpses_is_one_glimpse_at_each_place():
     assert grid(torch.rand(1, 3, 2, 2)).shape == (1, 6, 1, 1), "smaller than the finest patch"
 
 
+def test_an_image_smaller_than_the_finest_patch_is_seen_from_its_center():
+    retina = Retina(8, 1)
+    torch.testing.assert_close(retina.centers(torch.tensor([1.0, -1.0]), (4, 6)), torch.tensor([3.0, 2.0]))
+    patch = retina(retina.pyramid(torch.ones(1, 1, 4, 6)), torch.tensor([[1.0, -1.0]]), (4, 6))[0, 0, 0]
+    assert (patch[2:6, 1:7] == 1).all()
+    assert patch.sum() == 24
+    assert Retina(1, 1).size == 1, "the smallest"
+
+
 def test_an_image_that_does_not_fit_the_coarsest_scale_is_padded():
     retina, image = Retina(2, 3), images(1, side=10)
     assert [tuple(part.shape[2:]) for part in retina.pyramid(image)] == [(12, 12), (6, 6), (3, 3)]
@@ -108,7 +117,7 @@ def gradients(reward, labels, sigma=0.2, finest=0):
 @pytest.mark.parametrize("finest", [0, 5])
 def test_the_locator_learns_by_reinforce_alone(finest):
     labels = [0, 2, 1, NO_LABEL]
-    one, batch, _ = gradients({"weight": 0.5, "deviation": (0.2, 0.2)}, labels, finest=finest)
+    one, batch, _ = gradients({"weight": 0.5, "baseline": 3.0, "deviation": (0.2, 0.2)}, labels, finest=finest)
     learned = [parameter.grad.clone() for parameter in one.locator.parameters()]
     again = model(core="lstm", width=40, finest=finest).train()
     again.deviation.fill_(0.2)
@@ -126,8 +135,10 @@ def test_the_locator_learns_by_reinforce_alone(finest):
                 seen = again.finest(parts["patches"][row, t, 0].flatten())
                 reward = reward + seen.softmax(-1)[label].detach()
             total = total - (reward - parts["baseline"][row, t - 1].detach()) * parts["log_policy"][row, t - 1]
+            total = total + 2.0 * 3.0 * (reward - parts["baseline"][row, t - 1]) ** 2
     total = 0.5 * total
     total.backward()
+    torch.testing.assert_close(one.baseline.weight.grad, again.baseline.weight.grad, msg="the baseline is fitted")
     for found, parameter in zip(learned, again.locator.parameters(), strict=True):
         torch.testing.assert_close(found, parameter.grad)
         assert found.abs().sum() > 0
