@@ -1,6 +1,8 @@
-"""Training steps of a listener: hours of sound a second, beside a plain torch loop of the same model.
+"""Training steps of a listener: hours of sound a second, beside a plain torch loop of the same model; and recognition.
 
-    python benchmarks/listening.py            on a GPU if there is one, else on one thread of the CPU
+    python benchmarks/listening.py                 on a GPU if there is one, else on one thread of the CPU
+    python benchmarks/listening.py MODEL LANGUAGE  recognition by a model of the recipe `spoken` on one thread, also
+                                                   with a language model of words
 
 Pyramid of three BLSTMs, four frames for a key, location-aware attention, one LSTM decoder, CTC. A batch has recordings
 of four seconds with 60 letters each; whole optimizer steps with clipping; medians, a JSON line for each way.
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+import saccade
 from saccade.batch import Batch
+from saccade.corpora import CORPORA
 from saccade.models import build_recognizer
 from saccade.train.objective import WordLoss, losses_of
 from saccade.train.terms import Ctc
@@ -131,7 +136,33 @@ def seconds(step: Callable[[], Any], device: str, times: int) -> float:
     return statistics.median(found[2:])
 
 
+def recognition(model: str, language: str) -> None:
+    """Print the CPU time of recognizing test recordings of `spoken`, for several searches."""
+    torch.set_num_threads(1)
+    task, fusion = saccade.load(model, device="cpu"), {"model": language, "weight": 0.2}
+    said = list(CORPORA["spoken"].generate("test", 150, min_length=1, max_length=7))
+    sounds = [example.sound.load() for example in said if example.sound is not None]
+    length = sum(sound.seconds for sound in sounds)
+    searches: dict[str, dict[str, Any]] = {
+        "greedy": {},
+        "beam 5": {"beam": 5},
+        "beam 5, fusion": {"beam": 5, "fusion": fusion},
+        "beam 5, ctc 0.3, fusion": {"beam": 5, "ctc": 0.3, "fusion": fusion},
+    }
+    for name, options in searches.items():
+        list(task.stream(sounds[:40], **options))
+        begun = time.process_time()
+        texts = [found.text for found in task.stream(sounds, **options)]
+        taken = time.process_time() - begun
+        wrong = sum(text != example.target for text, example in zip(texts, said, strict=True))
+        line = {"search": name, "recipe": "spoken", "sound_seconds": round(length, 1), "cpu_seconds": round(taken, 2)}
+        print(json.dumps({**line, "times_real_time": round(length / taken), "texts_wrong": wrong}), flush=True)
+
+
 def main() -> None:
+    if len(sys.argv) == 3:
+        recognition(*sys.argv[1:])
+        return
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu":
         torch.set_num_threads(1)
