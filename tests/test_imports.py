@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "api": CORE
     | {"data", "prediction", "pretrained", "runs", "tasks", "trace", "train.checkpoint", "train.accelerators"},
     "bulk": FIRST | {"api", "data", "prediction", "pretrained", "runs", "tasks", "train"},
-    "experiments": {"api", "data", "errors", "outside", "recipes", "runs", "tasks", "train"},
+    "experiments": {"api", "data", "errors", "outside", "recipes", "runs", "search.options", "tasks", "train"},
     "serve": {
         "",
         "attention",
