@@ -66,6 +66,8 @@ def test_no_answer_has_unknown_words_if_they_are_not_wanted(model, options):
     has = {key: [UNK in one.tokens for row in rows for one in row] for key, rows in found.items()}
     assert any(has[True])
     assert not any(has[False])
+    asked = decode(model, sources(), SearchConfig(max_length=5, unknown=False), prefix=[[UNK]] * SENTENCES)
+    assert [row[0].tokens[0] for row in asked] == [UNK] * SENTENCES, "a prefix is written as it is given"
 
 
 def test_a_rule_for_all_sentences_keeps_them_together(model):
