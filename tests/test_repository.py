@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOTAL, FIGURES, LARGEST = 8_000_000, 1_000_000, 300_000
+TOTAL, FIGURES, LARGEST = 9_000_000, 1_050_000, 300_000
 """Bytes of all tracked files; of those that are no text, or drawn by a program; and of one."""
 WEIGHTS, LARGEST_WEIGHTS = 12_000_000, 1_700_000
 """Bytes of all files of shipped models, and of the largest."""
