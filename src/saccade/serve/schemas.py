@@ -303,14 +303,14 @@ class Predictions(Config):
 
 
 class Known(Config):
-    """A served model; `input` is "text", "picture" (it reads images) or "sound", `attention`: whether it has attention.
+    """A served model; `input` is what it reads: "text", "picture" (images), "sound" and others.
 
     `examples` have the fields of a trace request, `input` or `image`; images have a `name` too.
     """
 
     name: str = Field(description="What `model` in a request refers to.")
     task: str = Field(description="The task of its recipe.")
-    input: str = Field(description="What it reads: text, picture, sound or question.")
+    input: str = Field(description="What it reads: text, question, dialogue, points, picture, sound, episode or seed.")
     preset: str = Field(description="The preset of its recipe.")
     parameters: int = Field(description="Number of parameters.")
     attention: bool = Field(description="Whether it has attention.")
