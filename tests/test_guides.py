@@ -55,6 +55,9 @@ NOT_RUN = {
     "MASTER_ADDR": "several nodes are several machines",
     "torchrun": "the same; tests/process/test_torchrun.py has two nodes on one machine",
     "saccade predict runs/demo --file sentences.txt --out answers-by-ray.jsonl": "tests/ray runs it",
+    "saccade serve --models-file": "tests/process reloads a server",
+    "echo runs/second": "the same",
+    "kill -HUP": "the same",
 }
 """Beginnings of commands that cannot run here, and why."""
 QUICK = {"steps": 3, "precision": "fp32", "device": "cpu"}

@@ -24,11 +24,11 @@ def reader(family, **settings):
     return loud(build_head("span_reader", FAMILIES[family], 20, MATCHES, config=SpanReaderConfig(**settings)))
 
 
-def asked(passages, questions):
+def asked(passages, questions, count=MATCHES):
     """A batch of questions on passages, with random matches that depend only on the position."""
     source, question = Batch.from_lists(passages), Batch.from_lists(questions)
     size = source.source.shape[1]
-    some = torch.rand(100, MATCHES, generator=torch.Generator().manual_seed(1))[:size]
+    some = torch.rand(100, count, generator=torch.Generator().manual_seed(1))[:size]
     matches = some * source.source_mask[..., None]
     parts = {"question": question.source, "question_mask": question.source_mask, "matches": matches}
     return AskedBatch(source.source, source.source_mask, **parts)

@@ -14,7 +14,7 @@ from helpers.processes import wait_for
 from helpers.recipes import sentences, write_lines
 from saccade.bulk import predict_file
 
-pytest.importorskip("ray", reason="needs the extra ray")
+pytest.importorskip("ray.data", reason="needs the extra ray")
 pytestmark = pytest.mark.timeout(900)
 BATCH = 64
 """Rows of a batch: 32 times what are searched together."""

@@ -25,23 +25,23 @@ class Ema:
         self._mean = {name: tensor.detach().clone() for name, tensor in self._own.items()}
 
     @torch.no_grad()
-    def update(self, model: nn.Module) -> None:
+    def update(self) -> None:
         """Add the weights of a step to the average."""
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
         torch._foreach_lerp_(list(self._mean.values()), list(self._own.values()), 1 - decay)
 
     @contextmanager
-    def applied(self, model: nn.Module) -> Iterator[None]:
+    def applied(self) -> Iterator[None]:
         """Swap the average into the model inside the block."""
-        self._swap(model)
+        self._swap()
         try:
             yield
         finally:
-            self._swap(model)
+            self._swap()
 
     @torch.no_grad()
-    def _swap(self, model: nn.Module) -> None:
+    def _swap(self) -> None:
         for name, tensor in self._own.items():
             kept = tensor.detach().clone()
             tensor.copy_(self._mean[name])

@@ -211,7 +211,7 @@ class _Run:
         self.rate = self._rate()
         self.updater.update(group, progress.step, self.rate)
         if self.ema is not None:
-            self.ema.update(self.job.model)
+            self.ema.update()
         progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
 
     def _on_update(self, result: UpdateResult) -> None:
@@ -419,7 +419,7 @@ class _Run:
         if self.ema is None:
             yield
         else:
-            with self.ema.applied(self.job.model):
+            with self.ema.applied():
                 yield
 
     @contextmanager

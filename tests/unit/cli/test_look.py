@@ -238,7 +238,7 @@ def test_sites_that_fit_are_named(capsys, folders):
 
 def test_nothing_to_look_at(capsys, translator, tmp_path):
     assert "the input is empty" in refused(capsys, "look", translator, " ")
-    assert "the input is empty" in refused(capsys, "look", translator)
+    assert "there is no input, and this model has none to try" in refused(capsys, "look", translator)
     said = refused(capsys, "look", translator, "ant", "--gold", "1-0")
     assert "--gold: 1-0 lies outside 1 source words and 1 target words" in said
     assert "gone.json does not exist" in refused(capsys, "look", tmp_path / "gone.json")

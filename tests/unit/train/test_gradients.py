@@ -15,6 +15,7 @@ from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from helpers.question_models import asked
 from saccade.batch import Batch, EpisodeBatch
 from saccade.data.points import padded_points
+from saccade.data.question_features import MATCHES, SENTENCE_MATCHES
 from saccade.data.sound_feature import padded_frames
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for
@@ -131,7 +132,8 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     sides = Tokenizers(MANY_TOKENS, MANY_TOKENS, ["bad", "good", "so-so"])
     task = build_task(parse_recipe(RecipeText(settings, name)), sides)
     if isinstance(task, Questions):
-        given = replace(asked(SOURCES, TARGETS), spans=torch.tensor([[[1, 2]], [[0, 0]]]))
+        count = MATCHES + task.recipe.reader.sentences * SENTENCE_MATCHES
+        given = replace(asked(SOURCES, TARGETS, count), spans=torch.tensor([[[1, 2]], [[0, 0]]]))
     elif isinstance(task, Ordering):
         words = batch()
         points = padded_points([[[0.5] * task.recipe.points.dimensions] * 4] * 2, task.recipe.points.dimensions, 2)
@@ -151,7 +153,8 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     else:
         given = batch(pictures=task.reads is IMAGE, labels="labels" in task.parts)
         given = replace(given, copies=given.source)  # an output that copies needs them
-    links = torch.full((2, 4, 4), 0.25) if "guided_alignment" in settings["objective"] else None
+    columns = 9 if isinstance(task, Speech) else 4
+    links = torch.full((2, 4, columns), 1 / columns) if "guided_alignment" in settings["objective"] else None
     assert without_gradient(task.objective(), given, links) == []
 
 

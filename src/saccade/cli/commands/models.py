@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from saccade.cli.terminal import echo, print_json, print_status, table
+from saccade.errors import install_extra
 
 __all__ = ["models"]
 
@@ -58,7 +59,7 @@ def models(
     print_status('Try one: saccade look "the European Economic Area", or saccade look demo-questions')
     for name in shipped:
         if (extra := missing_extra(name)) is not None:
-            print_status(f"{name} needs the extra `{extra}`: python -m pip install 'saccade-attention[{extra}]'")
+            print_status(f"{name} needs the extra `{extra}`. {install_extra(extra)}")
 
 
 def _about(folder: Path) -> dict[str, Any]:
