@@ -40,7 +40,7 @@ def rows_of(path: Path, reads: Modality, column: str | None) -> Iterator[Any]:
 
 
 def _json(path: Path, column: str, fields: tuple[str, ...]) -> Iterator[Any]:
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(lines(path, any_end=True), 1):
         found = _value(line, column, fields)
         if number == 1 and isinstance(found, Unread):
             raise DataError(f"{path}, line 1 {found.why} --column names the field that holds the input.")

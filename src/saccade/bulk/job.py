@@ -78,8 +78,8 @@ def predict_file(
     with _working_in(folder):
         if (before := _written(target, folder, job)) is not None:
             return before
+        _begin(folder, job)
         with Journal(folder / _ROWS, job["batch"]) as journal, _kept_if_any(journal, folder):
-            _begin(folder, job, journal.kept)
             rows = islice(rows_of(source, described.task.reads, column), journal.kept, None)
             batches = _batches(rows, job["batch"])
             for first in batches:  # what cannot be read is reported before workers start
@@ -129,9 +129,13 @@ def _description(model: Model, place: Path, source: Path, device: str, **setting
     }
 
 
-def _begin(folder: Path, job: dict[str, Any], kept: int) -> None:
-    """Write the job's description; raise ConfigError if the finished rows are those of another job."""
-    was = _read_description(folder) if kept else job
+def _begin(folder: Path, job: dict[str, Any]) -> None:
+    """Write the job's description; raise ConfigError if the finished rows are those of another job.
+
+    The journal is opened afterwards, since it removes what is no whole batch, of a size that another job may not have.
+    """
+    rows = folder / _ROWS
+    was = _read_description(folder) if rows.exists() and rows.stat().st_size else job
     changes = [f"- {name}: was {was.get(name)!r}, is {job[name]!r}" for name in job if was.get(name) != job[name]]
     if changes:
         listed = "\n".join(changes)

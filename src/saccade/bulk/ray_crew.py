@@ -37,6 +37,8 @@ class RayCrew:
         if self._mine:
             _begin(self._ray, count)
         if (cores := self._ray.cluster_resources().get("GPU" if gpu else "CPU", 0)) < count:
+            if self._mine:
+                self._ray.shutdown()
             what = "GPUs" if gpu else "cores"
             raise ConfigError(f"there are {count} workers, but Ray has {cores:g} {what}. Use fewer --workers.")
         needs: dict[str, Any] = {"num_gpus": 1} if gpu else {"num_cpus": 1}

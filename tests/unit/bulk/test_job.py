@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from helpers.commands import refused, run
 from helpers.recipes import sentences
 from saccade.bulk import Finished, job, predict_file
+from saccade.bulk.ray_crew import RayCrew
 from saccade.errors import ConfigError, DataError
 
 BATCH = 2
@@ -129,6 +131,9 @@ def test_finished_rows_of_another_job_are_not_taken(translator, texts, tmp_path,
         predict_file(translator, source, out, batch_size=BATCH)
     with pytest.raises(ConfigError, match=r"rows of another prediction:\n- search: was .*\nRestore these to continue"):
         predict_file(translator, source, out, batch_size=BATCH, beam=2)
+    with pytest.raises(ConfigError, match=r"- batch: was 64, is 3200\n"):  # of which there is no whole one
+        predict_file(translator, source, out, batch_size=50 * BATCH)
+    assert len(rows_in(tmp_path / "out.jsonl.unfinished" / "rows.jsonl")) == ROWS
     write(source, [*texts, "more"])
     with pytest.raises(ConfigError, match=r"- bytes: was \d+, is \d+\n- modified: was "):
         predict_file(translator, source, out, batch_size=BATCH)
@@ -209,6 +214,8 @@ def test_fields_of_a_question_are_columns(tmp_path):
         {"question": "who ?"},
     ]
     assert list(rows_of(tmp_path / "in.jsonl", DIALOGUE, "question")) == ["who ?", "who ?"]
+    (tmp_path / "in.jsonl").write_bytes(b'{"a": "ant"}\n{"a": "bee"}\r{"a": "elk"}\r\n')
+    assert list(rows_of(tmp_path / "in.jsonl", DIALOGUE, "a")) == ["ant", "bee", "elk"]
 
 
 def test_parquet(translator, model, texts, tmp_path):
@@ -241,3 +248,19 @@ def test_without_ray_its_extra_is_named(translator, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"--engine ray needs the extra 'ray'"):
         predict_file(translator, tmp_path / "in.txt", tmp_path / "out.jsonl", engine="ray")
     assert left(tmp_path) == ["in.txt"]
+
+
+def test_a_ray_that_is_too_small_is_ended(monkeypatch):
+    called = []
+    ray = SimpleNamespace(
+        is_initialized=lambda: False,
+        init=lambda **_: called.append("init"),
+        cluster_resources=lambda: {"CPU": 2.0},
+        shutdown=lambda: called.append("shutdown"),
+    )
+    monkeypatch.setitem(__import__("sys").modules, "ray", ray)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(ConfigError, match=r"there are 2 workers, but Ray has 0 GPUs"):
+        RayCrew(2, dict, gpu=True)
+    assert called == ["init", "shutdown"]
