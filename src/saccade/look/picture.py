@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ShapeError
 
-__all__ = ["Box", "Picture", "data_address", "png"]
+__all__ = ["Box", "Picture", "data_address", "png", "sheet"]
 
 Box = tuple[float, float, float, float]
 """A region, (x0, y0, x1, y1) in fractions of width and height; (0, 0) is the top left corner."""
@@ -65,6 +66,13 @@ class Picture:
     def address(self) -> str:
         """The pixels as a data: URL, to embed in a page or a drawing."""
         return data_address(self.pixels)
+
+
+def sheet(images: Sequence[Pixels], columns: int) -> Pixels:
+    """Return images of one size in rows; what the last row lacks is white."""
+    every = [*images, *[np.full_like(images[0], 255)] * (-len(images) % columns)]
+    rows = [np.concatenate(every[start : start + columns], 1) for start in range(0, len(every), columns)]
+    return np.concatenate(rows)
 
 
 def data_address(pixels: Pixels) -> str:

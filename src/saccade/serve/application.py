@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -23,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saccade import __version__
 from saccade.errors import SaccadeError
-from saccade.look.picture import png
+from saccade.look.picture import png, sheet
 from saccade.search.search_config import SearchConfig
 from saccade.serve import metrics as counters
 from saccade.serve.api_page import POLICY, api_page
@@ -307,9 +306,7 @@ class Application:
 
 def _sheet(answers: Sequence[Answer], columns: int) -> bytes:
     """Return a PNG of the images of some answers, in rows."""
-    images = [answer.pixels for answer in answers if answer.pixels is not None]
-    rows = [np.concatenate(images[start : start + columns], 1) for start in range(0, len(images), columns)]
-    return png(np.concatenate(rows))
+    return png(sheet([answer.pixels for answer in answers if answer.pixels is not None], columns))
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, Found]) -> Found:

@@ -21,7 +21,7 @@ __all__ = ["Middleware", "host_name", "until_gone"]
 
 OPEN = frozenset({"/", "/docs", "/healthz", "/livez", "/readyz"})
 """Paths that need no token, besides /static/: the pages, which hold no data, and the health checks."""
-PATHS = OPEN | frozenset({"/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
+PATHS = OPEN | frozenset({"/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/sample", "/v1/trace"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),

@@ -12,6 +12,8 @@ __all__ = ["SEED", "SeedModality"]
 
 MOST = 2**31
 """Seeds are below this number."""
+_DIGITS = 20
+"""Maximum digits of a seed as text: Python refuses to read a number of thousands of digits."""
 _HELP = 'a seed such as "3", or {"seed": 3, "class": "7"}; toward, share and truncation may be there too'
 _READS = f"but this model reads {_HELP}."
 
@@ -50,7 +52,9 @@ class SeedModality(Modality):
 
     def fault(self, given: Any) -> str | None:
         if isinstance(given, str):
-            return None if given.strip().isdecimal() and int(given) < MOST else f"is {shown(given)}, {_READS}"
+            digits = given.strip()
+            well = digits.isdecimal() and len(digits) <= _DIGITS and int(digits) < MOST
+            return None if well else f"is {shown(given)}, {_READS}"
         if not isinstance(given, Mapping):
             return f"is {shown(given)}, {_READS}"
         if more := [name for name in given if name not in _FIELDS]:

@@ -52,6 +52,8 @@ def test_a_grid_is_one_file(served):
     images = [image for row in rows for image in np.split(row, 2, 1)]
     for number, image in enumerate(images):
         np.testing.assert_array_equal(image, model({"seed": 7 + number, "class": "blue"}).image)
+    counted = run(ask(app, path="/metrics")).body.decode()
+    assert 'saccade_requests_total{path="/v1/sample",status="200"} 1' in counted
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.recipes import RecipeText, merge
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
-from saccade.tasks.image_generation import Wish, noise_of
+from saccade.tasks.image_generation import ImageGeneration, Wish, noise_of
 from saccade.tasks.image_scores import health_of_players
 
 
@@ -57,6 +57,8 @@ def test_what_is_no_class_is_refused(trained):
         model.sample(1, label="pink")
     with pytest.raises(DataError, match=r"has the seed -1, which must be a whole number from 0 to"):
         model({"seed": -1})
+    with pytest.raises(DataError, match=r"is '9{20,}.*, but this model reads a seed"):
+        model("9" * 5000)
     with pytest.raises(DataError, match=r"has the field 'grid', but this model reads a seed"):
         model({"seed": 1, "grid": 2})
     with pytest.raises(DataError, match=r"has the share 1\.5, which must be a number from 0 to 1"):
@@ -148,7 +150,7 @@ def test_the_command_draws_a_walk_as_a_strip_or_an_animation(trained, capsys, tm
     assert "ends in .gif" in refused(capsys, "sample", trained, "-o", tmp_path / "x.gif")
 
 
-def test_the_command_draws_the_nearest_images_of_training(trained, capsys, tmp_path):
+def test_the_command_draws_the_nearest_images_of_training(trained, capsys, tmp_path, monkeypatch):
     options = ["--grid", "3", "--nearest", "2", "--seed", "5"]
     assert run(capsys, "sample", trained, *options, "-o", tmp_path / "x.png").code == 0
     cells = open_picture(tmp_path / "x.png").reshape(3, 32, 3, 32, 3).swapaxes(1, 2)
@@ -161,6 +163,9 @@ def test_the_command_draws_the_nearest_images_of_training(trained, capsys, tmp_p
     assert "Leave out --walk or --nearest" in refused(
         capsys, "sample", trained, *options, "--walk", "1", "2", "-o", "x.png"
     )
+    monkeypatch.setattr(ImageGeneration, "_trained", known[:1])
+    assert run(capsys, "sample", trained, *options, "-o", tmp_path / "x.png").code == 0
+    assert open_picture(tmp_path / "x.png").shape == (96, 64, 3)
 
 
 def test_an_answer_has_the_classes_the_judge_sees_and_the_maps_of_both_players(trained):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from saccade.cli.options import Device, TrustCode
 from saccade.cli.terminal import print_status
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["sample"]
 
@@ -63,7 +59,7 @@ def sample(
     from saccade.data.animation import ANIMATIONS, animation
     from saccade.errors import ConfigError
     from saccade.files import write_atomically
-    from saccade.look.picture import png
+    from saccade.look.picture import png, sheet
     from saccade.tasks.image_generation import ImageGeneration
 
     suffix = out.suffix.lower()
@@ -82,26 +78,16 @@ def sample(
     else:
         drawn = loaded.walk(*walk, frames, label=label, truncation=truncation, attention=False)
         about = f"{frames} images from seed {walk[0]} to seed {walk[1]}"
-    images = [each.image for each in drawn if each.image is not None]
+    images, columns = [each.image for each in drawn if each.image is not None], grid if walk is None else _ROW
     if nearest:
         assert isinstance(loaded.task, ImageGeneration)  # others were refused above
         near = loaded.task.nearest(np.stack(images), nearest)
         images = [image for own, row in zip(images, near, strict=True) for image in (own, *row)]
+        columns = 1 + near.shape[1]  # there may be few images of training
     images = [image.repeat(scale, 0).repeat(scale, 1) for image in images]
     if suffix == ".png":
-        content = png(_sheet(images, nearest + 1 if nearest else grid if walk is None else min(frames, _ROW)))
+        content = png(sheet(images, min(columns, len(images))))
     else:
         content = animation([*images, *images[-2:0:-1]], suffix, _SHOWN)
     write_atomically(out, content)
     print_status(f"Wrote {out}: {about}")
-
-
-def _sheet(images: list[NDArray[np.uint8]], columns: int) -> NDArray[np.uint8]:
-    """Return images in rows; what the last row lacks is white."""
-    import numpy as np
-
-    missing = -len(images) % columns
-    every = [*images, *[np.full_like(images[0], 255)] * missing]
-    return np.concatenate(
-        [np.concatenate(every[start : start + columns], 1) for start in range(0, len(every), columns)]
-    )
