@@ -6,7 +6,9 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from saccade.serve.application import Application
 from saccade.serve.process import ModelProcess, Remote, remote_models
@@ -14,6 +16,7 @@ from saccade.serve.serve_config import Settings
 
 __all__ = ["Fleet", "Reload"]
 
+Found = TypeVar("Found")
 _log = logging.getLogger("saccade")
 _POLL = 0.1
 """Seconds between two checks whether the replaced models have answered all their requests."""
@@ -87,7 +90,7 @@ class Reload:
             self._application.replace(models)
             self._done()
             await self._requests_ended()
-            self._fleet.close_older()
+            await _in_thread(self._fleet.close_older)  # which waits until they have exited
 
     async def _requests_ended(self) -> None:
         """Wait until no request can need the replaced models: none is running, or its time is up."""
@@ -96,10 +99,10 @@ class Reload:
             await asyncio.sleep(_POLL)
 
 
-async def _in_thread(work: Callable[[], list[Remote]]) -> list[Remote]:
+async def _in_thread(work: Callable[[], Found]) -> Found:
     """Run `work` in a thread that does not delay the exit of the process, unlike those of asyncio's executor."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[Remote]] = loop.create_future()
+    future: asyncio.Future[Found] = loop.create_future()
 
     def finish(set_result: Callable[..., None], found: object) -> None:
         if not future.cancelled():
@@ -107,11 +110,11 @@ async def _in_thread(work: Callable[[], list[Remote]]) -> list[Remote]:
 
     def run() -> None:
         try:
-            found = work()
+            outcome: tuple[Callable[..., None], object] = future.set_result, work()
         except BaseException as error:
-            loop.call_soon_threadsafe(finish, future.set_exception, error)
-        else:
-            loop.call_soon_threadsafe(finish, future.set_result, found)
+            outcome = future.set_exception, error
+        with suppress(RuntimeError):  # the loop is closed, since the server has ended
+            loop.call_soon_threadsafe(finish, *outcome)
 
     threading.Thread(target=run, name="saccade-reload", daemon=True).start()
     return await future
