@@ -62,6 +62,13 @@ def test_every_shipped_model_has_a_card_and_a_score(name, capsys):
         assert "CC BY 4.0" in card
 
 
+def test_models_in_a_folder_with_a_readme_are_listed(capsys, tmp_path):
+    (tmp_path / "README.md").write_text("Notes on our runs.")
+    listed = run(capsys, "models", tmp_path).out
+    assert "demo-questions" in listed
+    assert "Notes" not in listed
+
+
 def test_they_are_listed(capsys):
     rows = run(capsys, "models").out.splitlines()
     assert [row.split()[0] for row in rows[2 : 2 + len(pretrained())]] == [*pretrained()]

@@ -43,8 +43,8 @@ def models(
     """
     from saccade.pretrained import missing_extra, pretrained
 
-    if (card := pretrained().get(str(folder), folder) / "README.md").is_file() and not json:
-        echo(card.read_text(encoding="utf-8").rstrip())
+    if (one := pretrained().get(str(folder))) is not None and not json:
+        echo((one / "README.md").read_text(encoding="utf-8").rstrip())
         return
     shipped = {name: _about(path) for name, path in pretrained().items()}
     own = {str(path.parent): _about(path.parent) for path in sorted(folder.glob("*/model.safetensors"))}
