@@ -23,7 +23,7 @@ from saccade.search.options import SearchOptions, with_named_options
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.episode_inputs import Support
-from saccade.tasks.inputs import Input
+from saccade.tasks.inputs import Input, shown
 from saccade.tasks.seeds import SEED
 from saccade.tasks.text_to_text import TextToText
 from saccade.tasks.tracing import TraceOptions
@@ -373,4 +373,7 @@ class Model:
 
 def _content(address: str) -> bytes:
     """Return the bytes of a file in a data: URL."""
-    return b64decode(address.partition(",")[2])
+    try:
+        return b64decode(address.partition(",")[2])
+    except ValueError as error:
+        raise DataError(f"an example of the model's recipe is no data: URL in base64: {shown(address)}.") from error

@@ -7,6 +7,7 @@ from helpers.chat import chat
 from helpers.recipes import MODEL, untrained
 from saccade.api import Model, describe
 from saccade.data.sound_files import open_sound
+from saccade.errors import DataError
 from saccade.recipes.schema import DataConfig
 
 
@@ -50,6 +51,9 @@ def test_a_model_of_images_has_those_of_its_recipe_if_they_are_files():
     found = examples(task, examples=["data:image/png;base64,AAAA", "a path.png"])
     assert found == [{"name": "example 1", "image": "data:image/png;base64,AAAA"}]
     assert Model(task).sample_inputs == [b"\0\0\0"]
+    examples(task, examples=["data:image/png;base64,A"])
+    with pytest.raises(DataError, match=r"recipe is no data: URL in base64: 'data:image/png;base64,A'\."):
+        _ = Model(task).sample_inputs
 
 
 def test_a_model_of_spoken_digits_has_sounds():
