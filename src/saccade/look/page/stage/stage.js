@@ -84,7 +84,7 @@ function readLane(answer, scene, app, light) {
   const { figure, site, of } = answer;
   const name = site?.columns ?? "source";
   const looks = figure.own && figure.side !== null; // places of an image attend, too: a click selects one that looks
-  return laneOf({ key: of ? `read-${of}` : "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
+  return laneOf({ key: answer === scene.first ? "read" : `read-${of}`, name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
     words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
     picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, app,
     pick: (place) => app.update({ pick: looks ? { row: place, column: null, of } : { row: null, column: place, of } }) });
