@@ -185,8 +185,8 @@ def interrupt_after(step, number):
 
     real = Ema.update
 
-    def update(ema, model):
-        real(ema, model)
+    def update(ema):
+        real(ema)
         if ema.steps == step:
             os.kill(os.getpid(), number)
 

@@ -82,4 +82,5 @@ def test_two_nodes_do_what_one_process_does_and_say_it_once(tmp_path):
     nodes = [Run(tmp_path / f"node {node}", [], torchrun, (node, port, words)) for node in range(NODES)]
     assert [node.end() for node in nodes] == [0, 0], [node.text for node in nodes]
     assert nodes[0].text.count("Trained for 10 steps") == 1
-    assert nodes[1].text == ""
+    # torch itself may warn when the first node ends before the second
+    assert not any(word in nodes[1].text for word in ("training:", "step ", "Trained", "saccade:"))
